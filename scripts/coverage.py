@@ -38,8 +38,9 @@ broken clause says so, and the others have their own verdicts.
 
 **Registration.** Clauses about it need a player that is started with the kit as its manager:
 `league check player URL --listen 8000`, then the player with `--manager http://127.0.0.1:8000/mcp`. Without that, the
-kit does not ask for what only a member can know (its id, its token). Three clauses need a separate run with a freshly
-started player: `--only REGISTER.retries` leaves the first registration without an answer,
+kit does not ask for what only a member can know (its id, its token). The kit reads every registration that our manager
+reads, under another message type or at `/register` too, and judges it as it was written. Three clauses need a separate
+run with a freshly started player: `--only REGISTER.retries` leaves the first registration without an answer,
 `--only REGISTER.stops_when_rejected` rejects it, and `--only REGISTER.waits_for_approval` makes it wait for the
 operator (E043).
 

@@ -1,4 +1,4 @@
-"""How fast players answer and how often they fail, as their referees wrote it down."""
+"""How fast players answer and how often they fail, as their referees recorded it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from league import events as e
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerTimes:
-    """Of the answers that came: how many, and how long they took, in seconds."""
+    """How many answers came, and how long they took, in seconds."""
 
     count: int
     median: float
@@ -23,52 +24,77 @@ class AnswerTimes:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What the league page says of a player; `times` is None before its first answer."""
+    """What the league page says about a player's answers; `times` is None before the first."""
 
     times: AnswerTimes | None
     failures: int
 
 
+class TimedAnswer(NamedTuple):
+    """An answer and how long it took."""
+
+    answer: e.PlayerJoined | e.MoveMade
+    seconds: float
+
+
 class AnswerLog:
-    """What is known of all players; it grows with the records of matches."""
+    """The answers of all players; it grows with the records of matches."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, list[float]] = {}
         self._failures = Counter[str]()
 
-    def add(self, records: Iterable[e.Event]) -> None:
-        """Whole records of matches."""
-        told = list(records)
-        for answered, seconds in answers(told):
-            insort(self._seconds.setdefault(answered.player_id, []), seconds)
-        self._failures.update(one.player_id for one in told if isinstance(one, e.AttemptFailed | e.WrongAnswer))
+    def add(self, records: Sequence[e.Event]) -> None:
+        """Add whole records of matches."""
+        for answer, seconds in answers(records):
+            # Kept in order, so that the page can have its median after every match.
+            insort(self._seconds.setdefault(answer.player_id, []), seconds)
+        for event in records:
+            if isinstance(event, e.AttemptFailed | e.WrongAnswer):
+                self._failures[event.player_id] += 1
 
     def of_players(self) -> Mapping[str, Answering]:
         """By player."""
-        return {
-            one: Answering(times_of(self._seconds[one]) if one in self._seconds else None, self._failures[one])
-            for one in {*self._seconds, *self._failures}
-        }
+        answering = {}
+        for player in {*self._seconds, *self._failures}:
+            times = None
+            if player in self._seconds:
+                times = times_of(self._seconds[player])
+            answering[player] = Answering(times, self._failures[player])
+        return answering
 
 
-def answers(records: Iterable[e.Event]) -> Iterator[tuple[e.PlayerJoined | e.MoveMade, float]]:
-    """Each answer with the seconds it took. A question is out as soon as the one before it was answered by both."""
-    asked: dict[tuple[str, int, int], float] = {}
-    for one in records:
-        if not isinstance(one, e.MatchBegun | e.PlayerJoined | e.MoveMade):
+def answers(records: Iterable[e.Event]) -> Iterator[TimedAnswer]:
+    """Each answer with the seconds it took."""
+    # A question is out as soon as both players have answered the one before it, so an answer starts the clock of the
+    # next question; the later one of the two sets it for good.
+    asked_at: dict[tuple[str, int, int], float] = {}
+    for event in records:
+        if not isinstance(event, e.MatchBegun | e.PlayerJoined | e.MoveMade):
             continue
-        turn = one.turn if isinstance(one, e.MoveMade) else 0
-        now, following = (one.match_id, one.attempt, turn), (one.match_id, one.attempt, turn + 1)
-        if isinstance(one, e.MatchBegun):
-            asked[now] = one.at
+        # The invitation counts as turn 0.
+        turn = 0
+        if isinstance(event, e.MoveMade):
+            turn = event.turn
+        question = (event.match_id, event.attempt, turn)
+        if isinstance(event, e.MatchBegun):
+            asked_at[question] = event.at
             continue
-        asked[following] = one.at
-        if now in asked:
-            yield one, one.at - asked[now]
+        asked_at[event.match_id, event.attempt, turn + 1] = event.at
+        if question in asked_at:
+            yield TimedAnswer(event, event.at - asked_at[question])
 
 
 def times_of(seconds: Sequence[float]) -> AnswerTimes:
     """Median and 95th percentile by the nearest rank."""
-    found = sorted(seconds)
-    median, p95 = (found[math.ceil(share * len(found)) - 1] for share in (0.5, 0.95))
-    return AnswerTimes(len(found), median, p95, found[-1])
+    ordered = sorted(seconds)
+
+    def within(share: float) -> float:
+        return ordered[math.ceil(share * len(ordered)) - 1]
+
+    return AnswerTimes(
+        count=len(ordered),
+        median=within(0.5),
+        p95=within(0.95),
+        longest=ordered[-1],
+    )

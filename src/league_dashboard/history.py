@@ -1,4 +1,8 @@
-"""A league at any position of its manager's journal, replayed from the nearest checkpoint before it."""
+"""A league at any position of its manager's journal, replayed from the nearest checkpoint before it.
+
+Checkpoints are kept at multiples of a spacing. If there are too many, the spacing doubles and every second one is
+dropped, so that they stay spread over the journal however long it gets.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ from league.reports.journals import apply, first_manager, manager_with
 from league.storage.reading import JournalReader
 
 CHECKPOINTS: Final = 8
-"""So many are kept: those of 99 players take some ten megabytes."""
+"""The most that are kept: those of 99 players take some ten megabytes."""
 SPACING: Final = 256
-"""Events between two checkpoints; twice as many whenever there are too many checkpoints."""
+"""Events between two checkpoints, at first."""
 _STATE = msgspec.msgpack.Encoder()
 _LEDGER = msgspec.msgpack.Decoder(Ledger)
 
@@ -37,29 +41,34 @@ class LeagueHistory:
 
     def __init__(self, journal: JournalReader) -> None:
         self.journal = journal
-        self._one_replays = Lock()
+        self._replaying = Lock()
         self._checkpoints: dict[int, bytes] = {}
         """States of the league, by the number of events that led to them."""
         self._spacing = SPACING
 
     def at(self, seq: int) -> Moment | None:
-        """The league after that many events; None if the journal does not hold so many."""
+        """The league after that many events; None if the journal does not hold as many."""
         last = self.journal.last_seq
         if not 1 <= seq <= last:
             return None
-        with self._one_replays:
+        with self._replaying:
             manager, event = self._replay(seq)
         return Moment(manager, seq, last, event)
 
     def after_round(self, round_id: int) -> Moment | None:
-        """The league when this round was over for the first time; None if it was not yet."""
-        finished = (seq for seq, event in self.journal.of_kind(RoundFinished) if event.round_id == round_id)
-        seq = next(finished, None)
-        return self.at(seq) if seq is not None else None
+        """The league when this round was over for the first time; None if it is not yet."""
+        for seq, event in self.journal.of_kind(RoundFinished):
+            if event.round_id == round_id:
+                return self.at(seq)
+        return None
 
     def _replay(self, until: int) -> tuple[LeagueManager, Event]:
-        start = max((one for one in self._checkpoints if one < until), default=0)
-        manager = manager_with(_LEDGER.decode(self._checkpoints[start])) if start else None
+        # Never from the checkpoint at `until` itself: its last event is asked for too.
+        earlier = [seq for seq in self._checkpoints if seq < until]
+        start = max(earlier, default=0)
+        manager = None
+        if start:
+            manager = manager_with(_LEDGER.decode(self._checkpoints[start]))
         event: Event | None = None
         for seq, event in self.journal.events_after(start, until):
             manager = manager or first_manager(event, self.journal.path)
@@ -71,7 +80,10 @@ class LeagueHistory:
         return manager, event
 
     def _keep(self, seq: int, manager: LeagueManager) -> None:
+        # Encoded, since the manager goes on changing its ledger.
         self._checkpoints[seq] = _STATE.encode(manager.ledger)
         while len(self._checkpoints) > CHECKPOINTS:
             self._spacing *= 2
-            self._checkpoints = {one: state for one, state in self._checkpoints.items() if one % self._spacing == 0}
+            for place in list(self._checkpoints):
+                if place % self._spacing:
+                    del self._checkpoints[place]

@@ -1,4 +1,4 @@
-"""Where in its journal a league is looked at: as it is now, or as it was after one of its events."""
+"""The position in its journal at which a league is shown: as it is now, or as it was after one of its events."""
 
 from __future__ import annotations
 
@@ -13,27 +13,34 @@ from league_dashboard.league_view import LeagueView, league_view
 
 @dataclass(frozen=True, slots=True)
 class HistoryView:
-    """What the page needs to lead to any other position. `seq` is None for the league as it is now."""
+    """The links to all other positions. `seq` is None for the league as it is now."""
 
     rounds: int
-    """So many are over: the league after each of them can be looked at."""
+    """The number of finished rounds: there is a link to the league after each of them."""
     last: int = field(compare=False)
-    """Events of the journal. One more is no reason to send the piece again."""
+    """The number of events in the journal. A new event is no reason to send the piece again."""
     seq: int | None = None
-    told: str = "As it is now."
+    sentence: str = "As it is now."
 
 
 def as_it_was(moment: Moment, rounds: int) -> LeagueView:
     """The league page of a moment; `rounds` are over by now."""
     event = moment.event
     when = f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    told = f"As it was after event {moment.seq} of {moment.last}, {when}: {_named(event)}."
-    return replace(league_view(moment.manager), history=HistoryView(rounds, moment.last, moment.seq, told))
+    sentence = f"As it was after event {moment.seq} of {moment.last}, {when}: {_named(event)}."
+    history = HistoryView(rounds, moment.last, moment.seq, sentence)
+    return replace(league_view(moment.manager), history=history)
 
 
 def _named(event: Event) -> str:
-    """What happened, and to whom: ResultAccepted of a match is "result accepted, R1M1"."""
+    """The event and what it is about: ResultAccepted of a match is "result accepted, R1M1"."""
+    # Events are named in the past tense, so their names can be read as they are.
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(event).__name__).lower()
-    about = getattr(event, "match_id", None) or getattr(event, "agent_id", None)
+    for name in ("match_id", "agent_id"):
+        subject = getattr(event, name, None)
+        if subject:
+            return f"{words}, {subject}"
     round_id = getattr(event, "round_id", None)
-    return f"{words}, {about or f'round {round_id}'}" if about or round_id else words
+    if round_id:
+        return f"{words}, round {round_id}"
+    return words

@@ -19,20 +19,21 @@ from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Renderer
 from league_dashboard.sections import sections_of
-from league_records.match_facts import MatchFacts, facts_of
+from league_records.match_facts import MatchFacts, facts_from_ledger
 from league_records.shared_files import File
 
 Shown = TypeVar("Shown")
 
 
 class JournalLeague:
-    """For a dashboard: a manager replayed from its journal, with all journals at hand."""
+    """The source of a dashboard: a manager replayed from its journal, with all journals at hand."""
 
     is_live = False
 
     def __init__(self, manager: LeagueManager, journals: Journals, history: LeagueHistory) -> None:
         self.history = history
-        self._manager, self._journals = manager, journals
+        self._manager = manager
+        self._journals = journals
 
     @property
     def position(self) -> int:
@@ -42,7 +43,7 @@ class JournalLeague:
         return show(self._manager)
 
     async def facts(self, match_id: str) -> MatchFacts | None:
-        return facts_of(match_id, self._journals)
+        return facts_from_ledger(match_id, self._manager.ledger, self._journals)
 
     async def records(self, player_id: str) -> Sequence[Event]:
         return _records(self._manager, self._journals, player_id)
@@ -55,44 +56,66 @@ class JournalLeague:
 
 
 def _records(manager: LeagueManager, journals: Journals, player_id: str) -> Sequence[Event]:
-    """What referees wrote down of the matches of a player."""
+    """The referees' records of the matches of a player."""
     matches = set(manager.ledger.matches_of.get(player_id, ()))
-    told = (event for one in journals.referees.values() for event in one.events)
-    return [event for event in told if getattr(event, "match_id", None) in matches]
+    records = []
+    for journal in journals.referees.values():
+        # Events of other matches, and those of none, do not concern the player.
+        records += [event for event in journal.events if getattr(event, "match_id", None) in matches]
+    return records
 
 
 def _answering(journals: Journals) -> Mapping[str, Answering]:
     log = AnswerLog()
-    for one in journals.referees.values():
-        log.add(one.events)
+    for journal in journals.referees.values():
+        log.add(journal.events)
     return log.of_players()
+
+
+# --- the exported site ------------------------------------------------------------------------------------------------
 
 
 def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     """The dashboard as files that open without a server."""
     assert journals.path is not None, "the manager's journal is among them"
     with open_for_reading(journals.path) as journal:
-        yield from _pages(manager, journals, LeagueHistory(journal))
+        yield from _league_pages(manager, journals, LeagueHistory(journal))
+    for name in rendering.ASSETS:
+        yield PurePosixPath("assets", name), rendering.asset(name)
+    yield from _pages_below(manager, journals)
 
 
-def _pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -> Iterator[File]:
-    above = Renderer(SITE)
-    below = Renderer(SITE_BELOW)
+def _league_pages(manager: LeagueManager, journals: Journals, history: LeagueHistory) -> Iterator[File]:
+    """The league as it is, and as it was after each round."""
     rounds = manager.ledger.finished_rounds
     now = HistoryView(rounds, journals.seq)
-    view = completed(league_view(manager), sections_of(manager), _answering(journals), now)
-    yield PurePosixPath("index.html"), above.league(view).encode()
+    sections = sections_of(manager)
+    view = completed(league_view(manager), sections, _answering(journals), now)
+    yield _file(Renderer(SITE).league(view), "index.html")
+    # The pages of the past are a folder deeper, so their links go up first.
+    below = Renderer(SITE_BELOW)
     for round_id in range(1, rounds + 1):
         moment = history.after_round(round_id)
         assert moment is not None, "it is over"
-        yield PurePosixPath("round", f"{round_id}.html"), below.league(as_it_was(moment, rounds)).encode()
-    for name in rendering.ASSETS:
-        yield PurePosixPath("assets", name), rendering.asset(name)
+        page = below.league(as_it_was(moment, rounds))
+        yield _file(page, "round", f"{round_id}.html")
+
+
+def _pages_below(manager: LeagueManager, journals: Journals) -> Iterator[File]:
+    """A page for each match and each player."""
+    renderer = Renderer(SITE_BELOW)
     for match_id in manager.ledger.matches:
-        facts = facts_of(match_id, journals)
+        facts = facts_from_ledger(match_id, manager.ledger, journals)
         assert facts is not None, "the schedule has it"
-        yield PurePosixPath("match", rendering.file_of(match_id)), below.match(match_page(facts)).encode()
+        page = renderer.match(match_page(facts))
+        yield _file(page, "match", rendering.file_of(match_id))
     for player_id in manager.player_ids:
-        page = player_page(manager, player_id, _records(manager, journals, player_id))
-        assert page is not None, "it is registered"
-        yield PurePosixPath("player", rendering.file_of(player_id)), below.player(page).encode()
+        records = _records(manager, journals, player_id)
+        player = player_page(manager, player_id, records)
+        assert player is not None, "it is registered"
+        page = renderer.player(player)
+        yield _file(page, "player", rendering.file_of(player_id))
+
+
+def _file(page: str, *place: str) -> File:
+    return PurePosixPath(*place), page.encode()

@@ -1,5 +1,7 @@
-"""The league as its page shows it: a value computed from a manager. Its rows can be compared, so that only what changed
-is rendered and sent again."""
+"""The league as its page shows it: a value computed from a manager.
+
+Its rows are plain data that can be compared, so that only what changed is rendered and sent again (`live_page.py`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ import msgspec
 
 from league.events import WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import Ledger, ScheduledMatch, decided
+from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
+from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views
 
@@ -24,13 +27,13 @@ if TYPE_CHECKING:
     from league_dashboard.sections import SectionView
 
 FORM = 5
-"""So many results tell how a player is doing."""
+"""The number of latest results that show a player's form."""
 NEXT = 6
-"""So many matches to come are named."""
+"""The number of coming matches that are listed."""
 
 Mark = Literal["W", "D", "L", "T"]
 """Won, drawn, lost, lost by a fault of one's own."""
-_PHASES: Final[Mapping[str, str]] = {
+PHASES: Final[Mapping[MatchStatus, str]] = {
     "SCHEDULED": "to come",
     "WAITING": "waits for a referee",
     "ASSIGNED": "being played",
@@ -38,6 +41,13 @@ _PHASES: Final[Mapping[str, str]] = {
     "VOIDED": "voided, to be played again",
     "COMPLETED": "over",
 }
+"""The status of a match in words."""
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "WIN": "won",
+    "DRAW": "draw",
+    "TECHNICAL_LOSS": "technical loss",
+}
+_STANDING: Final = ("rank", "played", "wins", "draws", "losses", "points")
 
 
 class Named(NamedTuple):
@@ -89,7 +99,7 @@ class MatchView:
 
 @dataclass(frozen=True, slots=True)
 class AgentView:
-    """Who takes part."""
+    """A player or referee of the league."""
 
     agent: Named
     role: str
@@ -99,11 +109,11 @@ class AgentView:
     deviations: int
     endpoint: str
     answering: Answering | None = None
-    """None for referees, and for players of whom nothing is on record."""
+    """None for referees, and for players without a record."""
 
 
 class ApplicantView(NamedTuple):
-    """Who waits for the operator's approval."""
+    """An agent that waits for the operator's approval."""
 
     applicant_id: str
     name: str
@@ -112,12 +122,16 @@ class ApplicantView(NamedTuple):
     origin: str
 
 
+CrossCell = tuple[FormMark, ...] | None
+"""The results against one opponent; None for the player itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class CrossRow:
-    """What one player got against each of the others, in the order of the columns; None is the player itself."""
+    """The results of one player against each of the others, in the order of the columns; None is the player itself."""
 
     player: Named
-    cells: tuple[tuple[FormMark, ...] | None, ...]
+    cells: tuple[CrossCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +179,7 @@ class LeagueView:
     agents: tuple[AgentView, ...]
     applicants: tuple[ApplicantView, ...]
     sections: tuple[SectionView, ...] = ()
-    """What other features show of the league; nothing of its past."""
+    """What other features show of the league; a page of the past has none."""
     history: HistoryView | None = None
     """None if there is no journal to look back into."""
 
@@ -173,26 +187,40 @@ class LeagueView:
 def league_view(manager: LeagueManager) -> LeagueView:
     """The league as it is."""
     ledger = manager.ledger
-    history = _History(ledger)
-    rows = manager.standings
-    names = {one.agent_id: Named(one.agent_id, one.display_name) for one in ledger.roster.members.values()}
-    order = sorted(row.player_id for row in rows)
+    results = _Results(ledger)
+    names = names_in(ledger)
+    # Rows and columns of the cross table keep their places while the standings change.
+    players = sorted(row.player_id for row in manager.standings)
+    cross = []
+    if ledger.rounds:
+        for player in players:
+            row = CrossRow(names[player], results.against(player, players))
+            cross.append(row)
+    chart = []
+    for standing in manager.standings:
+        player = standing.player_id
+        chart.append(PointsLine(names[player], results.points(player)))
     return LeagueView(
         league_id=ledger.settings.league_id,
         game_type=ledger.settings.game_type,
         progress=_progress(manager, names),
-        standings=tuple(_standings(manager, history, names)),
-        matches=tuple(match_view(one, names) for one in _current(ledger)),
-        coming=tuple(match_view(one, names) for one in _coming(ledger)),
-        chart=tuple(PointsLine(names[row.player_id], history.points(row.player_id)) for row in rows),
-        columns=tuple(order),
-        cross=tuple(CrossRow(names[one], history.against(one, order)) for one in order) if ledger.rounds else (),
+        standings=tuple(_standings(manager, results, names)),
+        matches=tuple(match_view(match, names) for match in _current(ledger)),
+        coming=tuple(match_view(match, names) for match in _coming(ledger)),
+        chart=tuple(chart),
+        columns=tuple(players),
+        cross=tuple(cross),
         agents=tuple(_agents(manager)),
-        applicants=tuple(
-            ApplicantView(one.applicant_id, one.display_name, one.role, one.endpoint, one.origin)
-            for one in ledger.roster.applicants.waiting
-        ),
+        applicants=tuple(_applicants(ledger)),
     )
+
+
+def names_in(ledger: Ledger) -> dict[str, Named]:
+    """Every member with its name, by id."""
+    names = {}
+    for agent_id, member in ledger.roster.members.items():
+        names[agent_id] = Named(agent_id, member.display_name)
+    return names
 
 
 def completed(
@@ -201,9 +229,12 @@ def completed(
     answering: Mapping[str, Answering],
     history: HistoryView | None = None,
 ) -> LeagueView:
-    """With what is worked out elsewhere than from the manager's state."""
-    agents = tuple(replace(one, answering=answering.get(one.agent.agent_id)) for one in view.agents)
-    return replace(view, sections=sections, agents=agents, history=history)
+    """The view with everything that does not come from the manager's state."""
+    agents = []
+    for row in view.agents:
+        answers = answering.get(row.agent.agent_id)
+        agents.append(replace(row, answering=answers))
+    return replace(view, sections=sections, agents=tuple(agents), history=history)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -215,117 +246,145 @@ def mark_of(result: Decided, player: str) -> Mark:
         return "W"
     if result.technical:
         return "T"
-    return "D" if result.winner is None else "L"
+    if result.winner is None:
+        return "D"
+    return "L"
 
 
-class _History:
+class _Results:
     """The results in force, by player and by round."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self.marks: dict[str, list[FormMark]] = {player: [] for player in ledger.matches_of}
-        """All results of a player, the first first."""
-        self._gained = {player: [0] * (ledger.finished_rounds + 1) for player in ledger.matches_of}
-        """Points by player and finished round."""
-        for one in ledger.matches.values():
-            if one.result is not None:
-                self._add(one, decided(one, one.result))
+        self.marks: dict[str, list[FormMark]] = {}
+        """All results of a player, the oldest first."""
+        self._gained: dict[str, list[int]] = {}
+        """Points by player and finished round, from round 0."""
+        for player in ledger.matches_of:
+            self.marks[player] = []
+            self._gained[player] = [0] * (ledger.finished_rounds + 1)
+        for match in ledger.matches.values():
+            if match.result is not None:
+                self._add(match, decided(match, match.result))
 
     def _add(self, match: ScheduledMatch, result: Decided) -> None:
         for player in match.players:
-            self.marks[player].append(FormMark(match.match_id, mark_of(result, player)))
+            mark = FormMark(match.match_id, mark_of(result, player))
+            self.marks[player].append(mark)
+            # The chart ends with the last finished round: the open one would bend its lines.
             if match.round_id <= self._ledger.finished_rounds:
                 self._gained[player][match.round_id] += result.points(player)
 
     def points(self, player: str) -> tuple[int, ...]:
-        """After each finished round."""
-        return tuple(accumulate(self._gained[player])) if self._ledger.finished_rounds else ()
+        """The points of a player after each finished round."""
+        if not self._ledger.finished_rounds:
+            return ()
+        return tuple(accumulate(self._gained[player]))
 
     def ranks_before_the_newest_results(self) -> Mapping[str, int]:
-        """The place of each player when the round began that has the newest results; nothing of the first."""
+        """The rank of each player at the start of the round with the newest results; nothing in the first round."""
         ledger = self._ledger
         newest = ledger.current_round
-        if newest and all(one.result is None for one in ledger.matches_in(newest)):
+        if newest and all(match.result is None for match in ledger.matches_in(newest)):
             newest -= 1
         if newest < 2:
             return {}
+        # The table is a running sum: a copy of it without the results since then is the table of that time.
         table = msgspec.convert(msgspec.to_builtins(ledger.standings), StandingsTable)
         for round_id in range(newest, len(ledger.rounds) + 1):
-            for one in ledger.matches_in(round_id):
-                if one.result is not None:
-                    table.add(decided(one, one.result), -1)
+            for match in ledger.matches_in(round_id):
+                if match.result is not None:
+                    table.add(decided(match, match.result), -1)
         ranking = table.ranking(ledger.settings.tiebreakers)
         return {player: rank for rank, player in enumerate(ranking, start=1)}
 
-    def against(self, player: str, others: Sequence[str]) -> tuple[tuple[FormMark, ...] | None, ...]:
-        """A row of the cross table."""
-        found: dict[str, tuple[FormMark, ...]] = {}
-        for one in self.marks[player]:
-            other = self._ledger.matches[one.match_id].opponent(player)
-            found[other] = (*found.get(other, ()), one)
-        return tuple(None if other == player else found.get(other, ()) for other in others)
+    def against(self, player: str, columns: Sequence[str]) -> tuple[CrossCell, ...]:
+        """A player's row of the cross table."""
+        marks: dict[str, list[FormMark]] = {}
+        for mark in self.marks[player]:
+            opponent = self._ledger.matches[mark.match_id].opponent(player)
+            marks.setdefault(opponent, []).append(mark)
+        cells: list[CrossCell] = [tuple(marks.get(opponent, ())) for opponent in columns]
+        cells[columns.index(player)] = None
+        return tuple(cells)
 
 
-def _standings(manager: LeagueManager, history: _History, names: Mapping[str, Named]) -> Iterator[StandingView]:
+def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Named]) -> Iterator[StandingView]:
     ledger = manager.ledger
-    before = history.ranks_before_the_newest_results()
+    ranks_before = results.ranks_before_the_newest_results()
     for row in manager.standings:
-        member = ledger.roster.members[row.player_id]
+        player = row.player_id
+        member = ledger.roster.members[player]
+        # The table only names a state that explains why a player loses points.
         status = views.status_of(member)
+        if status not in ("withdrawn", "not playing"):
+            status = ""
         yield StandingView(
-            **views.fields(row, ("rank", "played", "wins", "draws", "losses", "points")),
-            player=names[row.player_id],
+            **views.fields(row, _STANDING),
+            player=names[player],
             technical=member.technical_losses,
-            form=tuple(history.marks[row.player_id][-FORM:]),
-            moved=before.get(row.player_id, row.rank) - row.rank,
-            status=status if status in ("withdrawn", "not playing") else "",
-            is_champion=row.player_id == ledger.champion,
+            form=tuple(results.marks[player][-FORM:]),
+            moved=ranks_before.get(player, row.rank) - row.rank,
+            status=status,
+            is_champion=player == ledger.champion,
         )
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------
 
 
-def match_view(one: ScheduledMatch, names: Mapping[str, Named]) -> MatchView:
+def match_view(match: ScheduledMatch, names: Mapping[str, Named]) -> MatchView:
     """A match with its result, if it has one."""
-    result = decided(one, one.result) if one.result else None
+    points = None
+    winner = None
+    if match.result is not None:
+        result = decided(match, match.result)
+        points = (result.points(match.player_a), result.points(match.player_b))
+        winner = result.winner
     return MatchView(
-        match_id=one.match_id,
-        round_id=one.round_id,
-        players=(names[one.player_a], names[one.player_b]),
-        points=(result.points(one.player_a), result.points(one.player_b)) if result else None,
-        winner=result.winner if result else None,
-        referee_id=one.referee_id or "",
-        phase=_PHASES[one.status],
-        outcome=_outcome(one),
-        status=one.status,
+        match_id=match.match_id,
+        round_id=match.round_id,
+        players=(names[match.player_a], names[match.player_b]),
+        points=points,
+        winner=winner,
+        referee_id=match.referee_id or "",
+        phase=PHASES[match.status],
+        outcome=_outcome(match),
+        status=match.status,
     )
 
 
-def _outcome(one: ScheduledMatch) -> str:
-    result = one.result
+def _outcome(match: ScheduledMatch) -> str:
+    result = match.result
     if result is None:
         return ""
     if isinstance(result, WalkoverDecided):
         return "walkover"
-    told = {"WIN": "won", "DRAW": "draw", "TECHNICAL_LOSS": "technical loss"}[result.status]
-    return told if result.verified else f"{told}, unverified"
+    outcome = _OUTCOMES[result.status]
+    if not result.verified:
+        outcome += ", unverified"
+    return outcome
 
 
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
     """The matches of the round being played, after those of earlier rounds that are still open."""
     in_play = ledger.in_play
-    held = (match_id for matches in in_play.holdings.values() for match_id in matches)
-    for match_id in sorted({*in_play.waiting, *in_play.voided, *in_play.parked, *held}):
-        if ledger.matches[match_id].round_id < ledger.current_round:
-            yield ledger.matches[match_id]
+    still_open = {*in_play.waiting, *in_play.voided, *in_play.parked}
+    for matches in in_play.holdings.values():
+        still_open.update(matches)
+    for match_id in sorted(still_open):
+        match = ledger.matches[match_id]
+        if match.round_id < ledger.current_round:
+            yield match
     if ledger.current_round:
         yield from ledger.matches_in(ledger.current_round)
 
 
 def _coming(ledger: Ledger) -> list[ScheduledMatch]:
     following = ledger.current_round + 1
-    return ledger.matches_in(following)[:NEXT] if following <= len(ledger.rounds) else []
+    if following > len(ledger.rounds):
+        return []
+    return ledger.matches_in(following)[:NEXT]
 
 
 # --- how far it is ----------------------------------------------------------------------------------------------------
@@ -333,11 +392,18 @@ def _coming(ledger: Ledger) -> list[ScheduledMatch]:
 
 def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     ledger = manager.ledger
-    champion = names.get(ledger.champion) if ledger.champion else None
+    champion = None
+    if ledger.champion:
+        champion = names[ledger.champion]
+    if champion is not None:
+        headline = f"Champion: {champion.name}"
+    elif ledger.current_round:
+        headline = f"Round {ledger.current_round} of {len(ledger.rounds)}"
+    else:
+        headline = "Registration"
     total = len(ledger.matches)
-    headline = f"Round {ledger.current_round} of {len(ledger.rounds)}" if ledger.current_round else "Registration"
     return Progress(
-        headline=f"Champion: {champion.name}" if champion else headline,
+        headline=headline,
         waiting=_waiting(manager),
         state=ledger.state,
         round_id=ledger.current_round,
@@ -369,29 +435,54 @@ def _waiting(manager: LeagueManager) -> str:
 
 
 def _registrations(ledger: Ledger) -> str:
-    settings, roster = ledger.settings, ledger.roster
-    players, referees = (len(roster.of_role(role)) for role in ("player", "referee"))
-    told = f"{players} of {settings.players} players and {referees} of {settings.referees} referees have registered"
-    if applicants := sum(1 for _ in roster.applicants.waiting):
-        told += f", {applicants} wait for the operator's approval"
+    settings = ledger.settings
+    roster = ledger.roster
+    players = f"{len(roster.of_role('player'))} of {settings.players} players"
+    referees = f"{len(roster.of_role('referee'))} of {settings.referees} referees"
+    sentence = f"{players} and {referees} have registered"
+    applicants = sum(1 for _ in roster.applicants.waiting)
+    if applicants:
+        sentence += f", {applicants} wait for the operator's approval"
     if settings.start == "manual":
-        told += "; the operator starts the league"
+        sentence += "; the operator starts the league"
     elif settings.start_at is not None:
-        told += f"; the league starts at {datetime.fromtimestamp(settings.start_at, UTC):%Y-%m-%d %H:%M UTC}"
-    return f"{told}."
+        sentence += f"; the league starts at {datetime.fromtimestamp(settings.start_at, UTC):%Y-%m-%d %H:%M UTC}"
+    return f"{sentence}."
+
+
+# --- agents -----------------------------------------------------------------------------------------------------------
 
 
 def _agents(manager: LeagueManager) -> Iterator[AgentView]:
-    ledger, silent = manager.ledger, manager.not_answering
+    """Referees first, then players."""
+    ledger = manager.ledger
     deviations = Counter(agent_id for agent_id, _, _ in ledger.deviations)
-    for one in sorted(ledger.roster.members.values(), key=lambda one: (one.is_player, one.agent_id)):
-        status = "not answering" if one.agent_id in silent and not one.withdrawn else views.status_of(one)
+
+    def place(member: Member) -> tuple[bool, str]:
+        return member.is_player, member.agent_id
+
+    for member in sorted(ledger.roster.members.values(), key=place):
+        # A withdrawn player has no duty to answer.
+        status = views.status_of(member)
+        if member.agent_id in manager.not_answering and not member.withdrawn:
+            status = "not answering"
         yield AgentView(
-            agent=Named(one.agent_id, one.display_name),
-            role=one.role,
+            agent=Named(member.agent_id, member.display_name),
+            role=member.role,
             status=status,
             is_well=status in ("registered", "playing", "finished"),
-            technical=one.technical_losses,
-            deviations=deviations[one.agent_id],
-            endpoint=one.endpoint,
+            technical=member.technical_losses,
+            deviations=deviations[member.agent_id],
+            endpoint=member.endpoint,
+        )
+
+
+def _applicants(ledger: Ledger) -> Iterator[ApplicantView]:
+    for applicant in ledger.roster.applicants.waiting:
+        yield ApplicantView(
+            applicant_id=applicant.applicant_id,
+            name=applicant.display_name,
+            role=applicant.role,
+            endpoint=applicant.endpoint,
+            origin=applicant.origin,
         )

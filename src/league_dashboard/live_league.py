@@ -1,4 +1,7 @@
-"""The league of a running manager, as its pages need it."""
+"""The league of a running manager, as its pages need it.
+
+State is read between two inputs of the machine (`Agent.shown`), the journal in threads: the manager waits for neither.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class LiveLeague:
     def __init__(self, host: HostedAgent) -> None:
         self._host = host
         self._shown_position = -1
-        """The position of the journal that was shown last."""
+        """The position of the journal at which the league was shown last."""
         self._answers = AnswerLog()
         self._answers_lock = Lock()
         self._answers_position = 0
@@ -53,9 +56,13 @@ class LiveLeague:
         journal = journal_of(self._host)
         if journal is None:
             return ()
+        # A record that names the player may be of a match between others; the page looks for its id once more.
         records = await asyncio.to_thread(journal.records_with, player_id)
         by_referee = records_of((record.referee_id, record.lines) for record in records)
-        return [event for record in by_referee.values() for event in record.events]
+        events: list[Event] = []
+        for record in by_referee.values():
+            events += record.events
+        return events
 
     async def answering(self) -> Mapping[str, Answering]:
         journal = journal_of(self._host)
@@ -64,29 +71,35 @@ class LiveLeague:
         return await asyncio.to_thread(self._read_answers, journal)
 
     def _read_answers(self, journal: JournalReader) -> Mapping[str, Answering]:
-        """Read the records that are new. One thread at a time does so, even if an earlier reader has gone meanwhile."""
+        """Read the records that are new."""
+        # A viewer that is gone leaves its thread behind, so two of them may read at the same time.
         with self._answers_lock:
             self._answers_position, records = journal.records_after(self._answers_position)
             for record in records:
-                for by_referee in records_of([(record.referee_id, record.lines)]).values():
-                    self._answers.add(by_referee.events)
+                by_referee = records_of([(record.referee_id, record.lines)])
+                for whole in by_referee.values():
+                    self._answers.add(whole.events)
             return self._answers.of_players()
 
     @property
     def position(self) -> int:
-        return self._shown_position if self.history else 0
+        if self.history is None:
+            return 0
+        return self._shown_position
 
     @property
     def history(self) -> LeagueHistory | None:
         journal = journal_of(self._host)
         if journal is None:
             return None
+        # A manager that recovers from a failed disk has another journal.
         if self._history is None or self._history.journal is not journal:
             self._history = LeagueHistory(journal)
         return self._history
 
     async def changed(self) -> None:
         agent = self._host.running
+        # What happened since it was shown last needs no waiting.
         if agent.journal_seq == self._shown_position:
             agent.changed.clear()
             await agent.changed.wait()

@@ -1,4 +1,7 @@
-"""A match as its page shows it: why it ended so, its course as a sequence diagram, and the proof of its draw."""
+"""A match as its page shows it: why it ended as it did, its course as a sequence diagram, and the proof of its draw.
+
+All facts and sentences come from `league_records`; here they only get the shape that the template needs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,19 @@ from typing import Final
 
 from league.events import MatchAssigned
 from league_dashboard.board_view import BoardView, board_views
-from league_dashboard.league_view import Named
+from league_dashboard.league_view import PHASES, Named
 from league_records.explain import Explanation, explain
 from league_records.match_facts import MatchFacts
 from league_records.timeline import MANAGER, TimelineAttempt, TimelineLine
 
-OVER: Final = ("COMPLETED",)
-_WORDS: Final = {"WIN": "Won", "DRAW": "A draw", "TECHNICAL_LOSS": "Technical loss", "WALKOVER": "Walkover"}
+_OUTCOMES: Final = {
+    "WIN": "Won",
+    "DRAW": "A draw",
+    "TECHNICAL_LOSS": "Technical loss",
+    "WALKOVER": "Walkover",
+}
+Lanes = tuple[str, str, str, str]
+"""The columns of the diagram: manager, referee and both players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +48,13 @@ class DiagramAttempt:
     """One attempt to play the match."""
 
     title: str
-    lanes: tuple[str, str, str, str]
+    lanes: Lanes
     steps: tuple[DiagramStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPage:
-    """All of the page; `is_over` is false while it is to be decided, and `pending` says what is known till then."""
+    """All of the page. `pending` says what is known of a match that is being played."""
 
     players: tuple[Named, Named]
     points: tuple[int, int] | None
@@ -56,75 +65,106 @@ class MatchPage:
     begun: str
     attempts: tuple[DiagramAttempt, ...]
     draw_label: str
-    """What the seed of the draw is hashed with: the page computes the draw again by itself."""
+    """The text that the seed of the draw is hashed with: the page computes the draw again by itself."""
     boards: tuple[BoardView, ...]
 
 
 def match_page(facts: MatchFacts) -> MatchPage:
     """The page of a match."""
-    told = explain(facts)
-    verdict = told.verdict
-    first, second = told.players
-    points = (verdict.points[first], verdict.points[second]) if len(verdict.points) == 2 else None
+    explanation = explain(facts)
+    first, second = facts.players
+    points = None
+    # A referee of others may have reported points of somebody else.
+    if set(facts.points) == {first, second}:
+        points = (facts.points[first], facts.points[second])
+    begun = ""
+    if explanation.started_at:
+        begun = f"{datetime.fromtimestamp(explanation.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    headline = _OUTCOMES.get(explanation.verdict.outcome)
+    if headline is None:
+        headline = PHASES[facts.status].capitalize()
+    names = explanation.names
     return MatchPage(
-        players=(Named(first, told.names[first]), Named(second, told.names[second])),
+        players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
-        headline=_WORDS.get(verdict.outcome, verdict.outcome.capitalize()),
-        is_over=facts.status in OVER,
+        headline=headline,
+        is_over=facts.status == "COMPLETED",
         pending=_pending(facts),
-        explanation=told,
-        begun=f"{datetime.fromtimestamp(told.started_at, UTC):%Y-%m-%d %H:%M:%S} UTC" if told.started_at else "",
-        attempts=tuple(_attempt(one, told) for one in told.attempts),
-        draw_label=f"{told.league_id}|{told.match_id}|{facts.counted_attempt}",
+        explanation=explanation,
+        begun=begun,
+        attempts=tuple(_attempt(attempt, explanation) for attempt in explanation.attempts),
+        draw_label=facts.draw_label,
         boards=board_views(facts),
     )
 
 
 def _pending(facts: MatchFacts) -> str:
     """What is known of a match that is being played, and what is not."""
-    if facts.status != "RUNNING":
+    if facts.status != "ASSIGNED":
         return ""
-    referee, given = facts.referee_id, [one for one in facts.manager if isinstance(one, MatchAssigned)]
-    since = f" at {datetime.fromtimestamp(given[-1].at, UTC):%H:%M:%S} UTC" if given else ""
-    limit = f" {referee} has {facts.limit_s:.0f} s for it; then it is given to another." if facts.limit_s else ""
+    referee = facts.referee_id
+    assignments = [event for event in facts.manager if isinstance(event, MatchAssigned)]
+    since = ""
+    if assignments:
+        since = f" at {datetime.fromtimestamp(assignments[-1].at, UTC):%H:%M:%S} UTC"
+    limit = ""
+    if facts.progress.limit_s:
+        limit = f" {referee} has {facts.progress.limit_s:.0f} s for it; after that, another referee gets it."
     return (
-        f"It was given to {referee}{since}, and the manager has heard nothing of it yet.{limit} What passes between "
-        f"{referee} and the players is learnt from its report: till then nobody can see here who has answered."
+        f"It was given to {referee}{since}, and the manager has not heard about it since.{limit} What {referee} and "
+        "the players say to each other comes with its report: until then nobody can see here who has answered."
     )
 
 
-def _attempt(one: TimelineAttempt, told: Explanation) -> DiagramAttempt:
-    referee = one.referee_id or "referee"
-    lanes = (MANAGER, referee, *told.players)
-    title = f"Attempt {one.attempt}" if one.attempt else "Before the first attempt"
-    return DiagramAttempt(title, lanes, tuple(_steps(one, lanes)))
+def _attempt(attempt: TimelineAttempt, explanation: Explanation) -> DiagramAttempt:
+    referee = attempt.referee_id or "referee"
+    lanes = (MANAGER, referee, *explanation.players)
+    title = "Before the first attempt"
+    if attempt.attempt:
+        title = f"Attempt {attempt.attempt}"
+    return DiagramAttempt(title, lanes, tuple(_steps(attempt, lanes)))
 
 
-def _steps(attempt: TimelineAttempt, lanes: tuple[str, str, str, str]) -> Iterator[DiagramStep]:
+def _steps(attempt: TimelineAttempt, lanes: Lanes) -> Iterator[DiagramStep]:
     has_letters = any(line.kind == "letter" for line in attempt.lines)
     for line in attempt.lines:
-        # Where the letters themselves are drawn, what became of them is not drawn as another arrow.
-        is_drawn = line.kind == "letter" or not has_letters or line.between[:1] == (MANAGER,)
-        ends = [lanes.index(one) for one in line.between if one in lanes and is_drawn]
-        here = lanes.index(line.by) if line.by in lanes else 0
-        from_lane, to_lane = ends if len(ends) == 2 else (here, here)
+        from_lane, to_lane = _ends(line, lanes, has_letters)
+        clause = ""
+        if line.clause and line.code:
+            clause = str(line.clause)
         yield DiagramStep(
             after=f"{line.after:+.3f}",
             from_lane=from_lane,
             to_lane=to_lane,
             text=line.text,
-            clause=str(line.clause) if line.clause and line.code else "",
+            clause=clause,
             is_fault=line.code is not None,
             is_letter=line.kind == "letter",
             body=_pretty(line),
         )
 
 
+def _ends(line: TimelineLine, lanes: Lanes, has_letters: bool) -> tuple[int, int]:
+    """The lanes where a step begins and ends; twice the same one if it is no arrow."""
+    # If the letters themselves are drawn, what became of them is not drawn as another arrow.
+    is_arrow = line.kind == "letter" or not has_letters or line.between[:1] == (MANAGER,)
+    if is_arrow and len(line.between) == 2:
+        sender, receiver = line.between
+        if sender in lanes and receiver in lanes:
+            return lanes.index(sender), lanes.index(receiver)
+    lane = 0
+    if line.by in lanes:
+        lane = lanes.index(line.by)
+    return lane, lane
+
+
 def _pretty(line: TimelineLine) -> str:
     """The message, indented if it is JSON."""
     if not line.body:
         return ""
+    # Others may send anything, also JSON nested too deep to be read again.
     try:
-        return json.dumps(json.loads(line.body), indent=2, ensure_ascii=False)
+        message = json.loads(line.body)
+        return json.dumps(message, indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return line.body

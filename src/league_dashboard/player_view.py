@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from league import events as e
@@ -11,27 +12,16 @@ from league.manager.league import LeagueManager
 from league.protocol.errors import ERRORS
 from league.reports.models import ModelPlay, model_play
 from league_dashboard.answers import AnswerTimes, answers, times_of
-from league_dashboard.league_view import MatchView, Named, StandingView, league_view, match_view
-from league_records.clauses import clause_of, named, violated
-from league_records.faults import advice_for
+from league_dashboard.league_view import MatchView, Named, StandingView, league_view, match_view, names_in
+from league_records.clauses import clause_of, named
+from league_records.faults import ListedMistake, listed_mistakes
 
 MOST_MISTAKES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
-    """What went wrong in a match, the clause it broke and what helps."""
-
-    match_id: str
-    code: str
-    detail: str
-    clause: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
 class DeviationView:
-    """A habit that the specification does not have, and that was let pass."""
+    """A habit that breaks the specification and was accepted all the same."""
 
     code: str
     clause: str
@@ -50,64 +40,66 @@ class PlayerPage:
     version: str
     matches: tuple[MatchView, ...]
     times: tuple[tuple[str, AnswerTimes], ...]
-    """By what was answered."""
-    mistakes: tuple[Mistake, ...]
+    """By the question that was answered."""
+    mistakes: tuple[ListedMistake, ...]
     deviations: tuple[DeviationView, ...]
     model: ModelPlay | None
-    """If it leaves its choices to a language model."""
+    """If a language model makes its choices."""
 
 
 def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Event]) -> PlayerPage | None:
-    """The page of a player; `records` is what referees wrote down of its matches. None if there is no such player."""
+    """The page of a player; `records` are the referees' records of its matches. None if there is no such player."""
     ledger = manager.ledger
     member = ledger.roster.members.get(player_id)
     if member is None or not member.is_player:
         return None
+    # The page shows the same rows as the league page does.
     view = league_view(manager)
-    names = {one.agent_id: Named(one.agent_id, one.display_name) for one in ledger.roster.members.values()}
-    deviations = sorted((code, clause) for agent_id, code, clause in ledger.deviations if agent_id == player_id)
+    names = names_in(ledger)
+    player = names[player_id]
+    standing = next(row for row in view.standings if row.player == player)
+    agent = next(row for row in view.agents if row.agent == player)
+    matches = [ledger.matches[match_id] for match_id in ledger.matches_of[player_id]]
+    # The newest mistakes are enough: a player that fails all the time would fill the page.
+    mistakes = listed_mistakes(player_id, records, view.game_type)
     return PlayerPage(
         league_id=view.league_id,
-        player=names[player_id],
-        standing=next(one for one in view.standings if one.player.agent_id == player_id),
-        state=next(one.status for one in view.agents if one.agent.agent_id == player_id),
+        player=player,
+        standing=standing,
+        state=agent.status,
         endpoint=member.endpoint,
         version=member.version,
-        matches=tuple(match_view(ledger.matches[one], names) for one in ledger.matches_of[player_id]),
+        matches=tuple(match_view(match, names) for match in matches),
         times=tuple(_times(player_id, records)),
-        mistakes=tuple(_mistakes(player_id, records, view.game_type))[:MOST_MISTAKES],
-        deviations=tuple(_deviation(code, requirement) for code, requirement in deviations),
+        mistakes=tuple(islice(mistakes, MOST_MISTAKES)),
+        deviations=tuple(_deviations(manager, player_id)),
         model=model_play(manager, member),
     )
 
 
-def _deviation(code: str, requirement: str) -> DeviationView:
-    clause = clause_of(code, requirement)
-    return DeviationView(named(code), str(clause or requirement), ERRORS[code].when if code in ERRORS else "")
-
-
-# --- answer times -----------------------------------------------------------------------------------------------------
+def _deviations(manager: LeagueManager, player_id: str) -> Iterator[DeviationView]:
+    for agent_id, code, requirement in sorted(manager.ledger.deviations):
+        if agent_id == player_id:
+            clause = clause_of(code, requirement)
+            # A referee of others may have sent a code that is none of ours.
+            meaning = ""
+            if code in ERRORS:
+                meaning = ERRORS[code].when
+            yield DeviationView(named(code), str(clause or requirement), meaning)
 
 
 def _times(player_id: str, records: Sequence[e.Event]) -> Iterator[tuple[str, AnswerTimes]]:
-    took: dict[str, list[float]] = {"invitation": [], "choice": []}
-    for answered, seconds in answers(records):
-        if answered.player_id == player_id:
-            took["choice" if isinstance(answered, e.MoveMade) else "invitation"].append(seconds)
-    for what, found in took.items():
-        if found:
-            yield what, times_of(found)
-
-
-# --- mistakes ---------------------------------------------------------------------------------------------------------
-
-
-def _mistakes(player_id: str, records: Sequence[e.Event], game_type: str) -> Iterator[Mistake]:
-    """The newest first."""
-    for one in reversed(records):
-        if not isinstance(one, e.AttemptFailed | e.WrongAnswer | e.PlayerFaulted) or one.player_id != player_id:
+    """How long its answers took, by question."""
+    invitations = []
+    choices = []
+    for answer, seconds in answers(records):
+        if answer.player_id != player_id:
             continue
-        requirement = one.requirement if isinstance(one, e.WrongAnswer) else ""
-        clause = violated(one.code, one.phase, game_type, requirement)
-        hint = advice_for(one.code, one.phase, one.detail)
-        yield Mistake(one.match_id, named(one.code), one.detail, str(clause or ""), hint)
+        if isinstance(answer, e.MoveMade):
+            choices.append(seconds)
+        else:
+            invitations.append(seconds)
+    if invitations:
+        yield "invitation", times_of(invitations)
+    if choices:
+        yield "choice", times_of(choices)

@@ -1,4 +1,8 @@
-"""Views become HTML. One renderer serves the first paint, the changed rows, the exported folder and a journal."""
+"""Views become HTML. One renderer makes the first page, the changed pieces, the exported folder and `league view`.
+
+Everything that others wrote (names, messages, reports) is escaped by the engine and has its tokens masked on the way
+out (`finalize`). A template never marks such text as safe: only pieces that a macro of ours has rendered are.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from markupsafe import Markup
 
 from league.protocol.safe_text import without_tokens
 from league_dashboard.charts import points_chart
-from league_dashboard.league_view import LeagueView
+from league_dashboard.league_view import FormMark, LeagueView
 from league_dashboard.sections import Parts, section_rows
 
 if TYPE_CHECKING:
@@ -34,7 +38,11 @@ ASSETS: Final[Mapping[str, str]] = {
 }
 """The files beside the pages, with their media types."""
 MARKS: Final = 1 << 15
-"""A cross table of 99 players has some ten thousand: each is rendered once."""
+"""A cross table of 99 players has some ten thousand marks: each is rendered once."""
+
+
+Lists = Mapping[str, Iterable[str]]
+"""The rendered pieces of the league page, by list."""
 
 
 def asset(name: str) -> bytes:
@@ -44,18 +52,22 @@ def asset(name: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """How pages name each other: `root` leads to the league page. In an exported folder pages are files."""
+    """The addresses of the pages: `root` leads to the league page. In an exported folder pages are files."""
 
     root: str = "/"
     to_files: bool = False
 
     @property
     def league(self) -> str:
-        return f"{self.root}index.html" if self.to_files else self.root
+        if self.to_files:
+            return f"{self.root}index.html"
+        return self.root
 
     def round(self, round_id: int) -> str:
         """The league after that round."""
-        return f"{self.root}round/{round_id}.html" if self.to_files else f"{self.root}?round={round_id}"
+        if self.to_files:
+            return f"{self.root}round/{round_id}.html"
+        return f"{self.root}?round={round_id}"
 
     def match(self, match_id: str) -> str:
         return f"{self.root}match/{self._page(match_id)}"
@@ -67,7 +79,8 @@ class Links:
         return f"{self.root}assets/{name}"
 
     def _page(self, name: str) -> str:
-        return quote(file_of(name) if self.to_files else name, safe="")
+        page = file_of(name) if self.to_files else name
+        return quote(page, safe="")
 
 
 def file_of(name: str) -> str:
@@ -76,9 +89,9 @@ def file_of(name: str) -> str:
 
 
 SITE: Final = Links("", to_files=True)
-"""Of the league page in an exported folder."""
+"""The links of the league page in an exported folder."""
 SITE_BELOW: Final = Links("../", to_files=True)
-"""Of the pages in its subfolders."""
+"""The links of the pages in its subfolders."""
 
 
 def parts_of(view: LeagueView) -> Parts:
@@ -87,14 +100,14 @@ def parts_of(view: LeagueView) -> Parts:
         "announcement": {"announcement-now": view.progress.announcement},
         "progress": {"progress-now": view.progress},
         "history": {"history-now": view.history} if view.history else {},
-        "standings": {f"standing-{one.player.agent_id}": one for one in view.standings},
-        "matches": {f"match-{one.match_id}": one for one in view.matches},
-        "coming": {f"coming-{one.match_id}": one for one in view.coming},
+        "standings": {f"standing-{row.player.agent_id}": row for row in view.standings},
+        "matches": {f"match-{match.match_id}": match for match in view.matches},
+        "coming": {f"coming-{match.match_id}": match for match in view.coming},
         "chart": {"chart-now": view.chart},
         "columns": {"columns-now": view.columns} if view.cross else {},
-        "cross": {f"cross-{one.player.agent_id}": one for one in view.cross},
-        "applicants": {f"applicant-{one.applicant_id}": one for one in view.applicants},
-        "agents": {f"agent-{one.agent.agent_id}": one for one in view.agents},
+        "cross": {f"cross-{row.player.agent_id}": row for row in view.cross},
+        "applicants": {f"applicant-{applicant.applicant_id}": applicant for applicant in view.applicants},
+        "agents": {f"agent-{row.agent.agent_id}": row for row in view.agents},
     }
     for section in view.sections:
         parts |= section.parts
@@ -102,27 +115,32 @@ def parts_of(view: LeagueView) -> Parts:
 
 
 def _without_tokens(value: object) -> object:
-    """What a page shows of a value; markup of ours is masked already."""
-    return without_tokens(value) if type(value) is str else value
+    """A value as a page shows it."""
+    # Markup of ours is a subclass of str, and masked already.
+    if type(value) is not str:
+        return value
+    return without_tokens(value)
 
 
 class Renderer:
-    """HTML with these links. What others wrote is masked and escaped; a name that is missing is an error."""
+    """HTML with these links. A name that is missing in a template is an error."""
 
     def __init__(self, links: Links) -> None:
-        self._links = links
+        sections = [PackageLoader(row.templates) for row in section_rows()]
         self._engine = Environment(
-            loader=ChoiceLoader(
-                [FileSystemLoader(_FOLDER / "templates"), *(PackageLoader(row.templates) for row in section_rows())]
-            ),
+            loader=ChoiceLoader([FileSystemLoader(_FOLDER / "templates"), *sections]),
             autoescape=True,
             undefined=StrictUndefined,
             finalize=_without_tokens,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        mark = lru_cache(MARKS)(lambda one: Markup(self._parts.mark_link(one)))
-        self._engine.globals |= {"links": links, "points_chart": points_chart, "mark": mark}
+        self._engine.globals["links"] = links
+        self._engine.globals["points_chart"] = points_chart
+        self._engine.globals["mark"] = lru_cache(MARKS)(self._mark)
+
+    def _mark(self, mark: FormMark) -> Markup:
+        return Markup(self._parts.mark_link(mark))
 
     @cached_property
     def _parts(self) -> Any:  # Any: the macros of a template are its attributes
@@ -132,7 +150,8 @@ class Renderer:
         return self._engine.get_template(name)
 
     def part(self, list_id: str, data: object) -> str:
-        """One piece of the league page, by the macro that has the name of its list."""
+        """One piece of the league page, rendered by the macro with the name of its list."""
+        # Ours come first: no section can replace a piece of the page.
         for module in (self._parts, *self._section_parts):
             macro = getattr(module, list_id, None)
             if macro is not None:
@@ -143,18 +162,23 @@ class Renderer:
     def _section_parts(self) -> tuple[Any, ...]:  # Any: as above
         return tuple(self._template(f"{row.view}_parts.html").module for row in section_rows())
 
-    def league(self, view: LeagueView, lists: Mapping[str, Iterable[str]] | None = None, position: str = "") -> str:
+    def league(self, view: LeagueView, lists: Lists | None = None, position: str = "") -> str:
         """The league page; `lists` are its pieces if they are rendered already, `position` where its feed goes on."""
         if lists is None:
-            lists = {name: [self.part(name, one) for one in part.values()] for name, part in parts_of(view).items()}
-        return self._template("league.html").render(view=view, lists=lists, position=position)
+            lists = {}
+            for name, part in parts_of(view).items():
+                pieces = [self.part(name, data) for data in part.values()]
+                lists[name] = pieces
+        template = self._template("league.html")
+        return template.render(view=view, lists=lists, position=position)
 
     def match(self, page: MatchPage, position: str = "") -> str:
-        return self._template("match.html").render(page=page, told=page.explanation, position=position)
+        template = self._template("match.html")
+        return template.render(page=page, match=page.explanation, position=position)
 
     def player(self, page: PlayerPage) -> str:
         return self._template("player.html").render(page=page)
 
     def missing(self, sentence: str) -> str:
-        """There is no such page."""
+        """The page that says why there is no such page."""
         return self._template("missing.html").render(sentence=sentence)

@@ -42,15 +42,19 @@ def section_rows() -> tuple[SectionRow, ...]:
 
 def section_view(row: SectionRow, result: Any) -> SectionView:
     """A section with this result of its view; None while there is none (Any: results are the feature's own)."""
-    return SectionView(row.view, load(row.parts)(result), is_pending=result is None)
+    parts_of = load(row.parts)
+    return SectionView(row.view, parts_of(result), is_pending=result is None)
 
 
 def sections_of(manager: LeagueManager) -> tuple[SectionView, ...]:
     """All sections of a league that does not change, worked out here and now."""
+    # A running league works these out in the background (`league.hosting.background`).
     views = {row.name: row for row in every(ViewRow)}
     sections = []
     for row in section_rows():
         view = views[row.view]
-        result = load(view.work_out)(load(view.observe)(manager))
+        observe = load(view.observe)
+        work_out = load(view.work_out)
+        result = work_out(observe(manager))
         sections.append(section_view(row, result))
     return tuple(sections)

@@ -1,8 +1,18 @@
 """The dashboard over HTTP: pages, the files beside them, and the feed of what changes.
 
-Viewers never hold up a league: the page is looked at four times a second at most, rendering takes a small share of one
-processor and looking back a smaller one, feeds are counted apart from everybody else, and their connections are the
-first to make room.
+Theory of operation. Viewers must never hold up the league, which runs in the same process:
+
+- The league page is made at most four times a second, however many ask for it. `_look` takes a view of the manager
+  (quick, between two of its inputs), then renders in a thread what has changed, and rests twenty times as long as that
+  took. Whoever asks in the meantime gets the page as it was (`LivePage`).
+- Pages of matches and players are made one at a time, with a pause after each (`Turns`). Pages of the past may take a
+  second each, so they have turns of their own, with longer pauses. If too many wait for a turn, the answer is 503.
+- A feed is a response that stays open. All feeds wait for the same event, `_newer`, which is set with every new edition
+  and then replaced; each feed then sends what its viewer has not seen. One task, `_keep_fresh`, looks for changes as
+  long as there is a feed, so a league that nobody watches renders nothing.
+- Feeds are counted apart from all other connections, and are the first to be closed if the server runs short.
+
+The same dashboard serves a running manager and a journal (`league view`): `LeaguePages` is what they have in common.
 """
 
 from __future__ import annotations
@@ -32,12 +42,18 @@ if TYPE_CHECKING:
     from league_records.match_facts import MatchFacts
 
 FRAME_S: Final = 0.25
+"""The shortest time between two editions of the league page."""
 PAUSE: Final = 20
-"""After looking for what has changed, pause so many times as long as that took."""
+"""The pause after looking for what has changed, as a multiple of the time it took."""
 FEEDS: Final = 256
+"""The most feeds at a time."""
 QUIET_S: Final = 15.0
-"""A feed says something at least so often, or nobody would notice that its reader is gone."""
-EVENTS, MATCH, PLAYER, ASSETS = "/api/events", "/match/", "/player/", "/assets/"
+"""A feed sends something at least this often; otherwise nobody would notice that its reader is gone."""
+EVENTS: Final = "/api/events"
+MATCH: Final = "/match/"
+PLAYER: Final = "/player/"
+ASSETS: Final = "/assets/"
+LONGEST_NUMBER: Final = 15
 HTML: Final = "text/html; charset=utf-8"
 SAFE: Final[Headers] = (
     (
@@ -49,12 +65,28 @@ SAFE: Final[Headers] = (
     ("referrer-policy", "no-referrer"),
     ("cache-control", "no-cache"),
 )
-_FULL: Final = Response(503, b'{"error":"too many viewers at the moment"}', headers=(("retry-after", "10"),))
-_STARTING: Final = Response(503, b'{"error":"the league is starting"}', headers=(("retry-after", "1"),))
+_FULL: Final = Response(
+    503,
+    b'{"error":"too many viewers at the moment"}',
+    headers=(("retry-after", "10"),),
+)
+_STARTING: Final = Response(
+    503,
+    b'{"error":"the league is starting"}',
+    headers=(("retry-after", "1"),),
+)
+
+
+Render = Callable[[], Awaitable[str | None]]
+"""Makes a page; None if there is no such page."""
+Results = Mapping[str, Any]
+"""The results of views, by name (Any: each feature has its own)."""
+Handle = Callable[[], Awaitable[Answer]]
+"""Answers a request."""
 
 
 class LeaguePages(Protocol):
-    """Where the pages get what they show."""
+    """The league that the pages show."""
 
     @property
     def is_live(self) -> bool:
@@ -64,16 +96,16 @@ class LeaguePages(Protocol):
         """A view of the league; None while there is nothing to show."""
 
     async def facts(self, match_id: str) -> MatchFacts | None:
-        """What is known of a match, if there is such a match."""
+        """The facts of a match, if there is such a match."""
 
     async def records(self, player_id: str) -> Sequence[Event]:
-        """What referees wrote down of the matches of a player."""
+        """The referees' records of the matches of a player."""
 
     async def answering(self) -> Mapping[str, Answering]:
         """How players answer, by their ids."""
 
     async def changed(self) -> None:
-        """Returns when there may be something new to show."""
+        """Return when there may be something new to show."""
 
     @property
     def position(self) -> int:
@@ -85,7 +117,7 @@ class LeaguePages(Protocol):
 
 
 class Turns:
-    """Who renders: one at a time, with a pause after each, so that the league has the processor."""
+    """Lets pages be made one at a time, with a pause after each, so that the league has the processor."""
 
     def __init__(self, *, waiting: int, pause: float, longest_pause_s: float) -> None:
         self.lock = asyncio.Lock()
@@ -93,8 +125,8 @@ class Turns:
         self._pause = pause
         self._longest_pause_s = longest_pause_s
 
-    async def page(self, render: Callable[[], Awaitable[str | None]], missing: str) -> Response:
-        """A page, when its turn has come. The pause after it is so many times as long as it took."""
+    async def page(self, render: Render, missing: str) -> Response:
+        """A page, when its turn has come; `missing` is the sentence for a page that does not exist."""
         if self._room == 0:
             return _FULL
         self._room -= 1
@@ -106,15 +138,19 @@ class Turns:
         try:
             html = await render()
         except JournalError as error:
-            return _page(_renderer().missing(f"The journal cannot be read: {error}").encode(), 503)
+            return _error_page(f"The journal cannot be read: {error}", 503)
         finally:
-            pause = min(self._longest_pause_s, self._pause * (time.perf_counter() - began))
+            duration = time.perf_counter() - began
+            pause = min(self._longest_pause_s, self._pause * duration)
+            # The turn ends after the pause, not now: the next page waits for it.
             asyncio.get_running_loop().call_later(pause, self.lock.release)
-        return _page(html.encode()) if html else _page(_renderer().missing(missing).encode(), 404)
+        if html is None:
+            return _error_page(missing, 404)
+        return _page(html.encode())
 
 
 class _Look(NamedTuple):
-    """The league at a moment: its view, what was observed for other features, and how long it took to look."""
+    """The league at a moment: its view, the observations for other features, and how long it took to look."""
 
     view: LeagueView
     observations: Mapping[str, Any]
@@ -129,7 +165,7 @@ def open_dashboard(host: HostedAgent, views: Mapping[str, Background]) -> Dashbo
 
 
 class Dashboard:
-    """Answers what is asked at `/`, below `/match/`, `/player/` and `/assets/`, and at `/api/events`."""
+    """Serves `/`, everything below `/match/`, `/player/` and `/assets/`, and `/api/events`."""
 
     def __init__(self, pages: LeaguePages, views: Mapping[str, Background]) -> None:
         self._pages = pages
@@ -137,12 +173,13 @@ class Dashboard:
         """Views of the league that sections show, by name."""
         self._live: LivePage | None = None
         self._look_again_at = 0.0
-        self._shown_results: dict[str, Any] = {}
-        """The results of the views on the page (Any: each feature has its own)."""
+        self._shown_results: Results = {}
+        """The results that the page shows."""
         self._turns = Turns(waiting=32, pause=3, longest_pause_s=0.5)
-        # There is a league to spare only while it is played.
-        self._turns_back = Turns(waiting=8, pause=4 if pages.is_live else 0, longest_pause_s=5)
-        """A moment of long ago may take a second: whoever looks back gets a fifth of a processor."""
+        # Looking back gets a fifth of a processor, since a moment of long ago may take a second. There is a league to
+        # spare only while it is played.
+        pause = 4 if pages.is_live else 0
+        self._turns_back = Turns(waiting=8, pause=pause, longest_pause_s=5)
         self._feeds = 0
         self._refreshing: asyncio.Task[None] | None = None
         self._newer = asyncio.Event()
@@ -158,10 +195,10 @@ class Dashboard:
             return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
         return await handle()
 
-    def _handler_of(self, request: HttpRequest) -> Callable[[], Awaitable[Answer]] | None:
+    def _handler_of(self, request: HttpRequest) -> Handle | None:
         path = request.path
         if path == "/":
-            return lambda: self._league(_asked(request, "at"), _asked(request, "round"))
+            return lambda: self._league(_query(request, "at"), _query(request, "round"))
         if path == EVENTS and self._pages.is_live:
             return lambda: self._feed(request)
         if path.startswith(MATCH):
@@ -174,6 +211,7 @@ class Dashboard:
 
     def close(self) -> None:
         """End all feeds."""
+        # Feeds notice it when they wake, which `_newer` makes them do.
         self._is_closing = True
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -185,20 +223,24 @@ class Dashboard:
         if at or round_id:
             return await self._past(at, round_id)
         live = await self._look()
-        return _page(live.page) if live else _STARTING
+        # A manager that recovers its journal has nothing to show yet.
+        if live is None:
+            return _STARTING
+        return _page(live.page)
 
     async def _past(self, at: str, round_id: str) -> Response:
         """The league as it was after an event of its journal, or after a round."""
-        number, missing = _number(at or round_id), "There is no such moment in the journal of this league."
+        number = _number(at or round_id)
 
         async def render() -> str | None:
             history = self._pages.history
             rounds = await self._pages.shown(lambda manager: manager.ledger.finished_rounds)
             if history is None or number is None or rounds is None:
                 return None
-            return await asyncio.to_thread(_moment, history.at if at else history.after_round, number, rounds)
+            find = history.at if at else history.after_round
+            return await asyncio.to_thread(_moment, find, number, rounds)
 
-        return await self._turns_back.page(render, missing)
+        return await self._turns_back.page(render, "There is no such moment in the journal of this league.")
 
     async def _match(self, match_id: str) -> Response:
         from league_dashboard.match_view import match_page
@@ -207,7 +249,10 @@ class Dashboard:
             facts = await self._pages.facts(match_id)
             if facts is None:
                 return None
-            position = self._live.position if self._live and self._pages.is_live else ""
+            # Only the page of a live league has a feed to follow.
+            position = ""
+            if self._live is not None and self._pages.is_live:
+                position = self._live.position
             return _renderer().match(match_page(facts), position)
 
         return await self._turns.page(render, "There is no such match in this league.")
@@ -218,12 +263,14 @@ class Dashboard:
         async def render() -> str | None:
             records = await self._pages.records(player_id)
             page = await self._pages.shown(lambda manager: player_page(manager, player_id, records))
-            return _renderer().player(page) if page else None
+            if page is None:
+                return None
+            return _renderer().player(page)
 
         return await self._turns.page(render, "There is no such player in this league.")
 
     async def _look(self) -> LivePage | None:
-        """The league page as it is now, unless it was looked at a moment ago; None while there is nothing to show."""
+        """The league page as it is now, or as it was a moment ago; None while there is nothing to show."""
         async with self._turns.lock:
             loop = asyncio.get_running_loop()
             has_rested = loop.time() >= self._look_again_at or self._has_newer_results()
@@ -232,43 +279,53 @@ class Dashboard:
             look = await self._pages.shown(self._view)
             if look is None:
                 return None
+            # Other features work their results out beside the league; a later look shows them.
             for name, observations in look.observations.items():
                 self._views[name].begin(observations)
-            self._shown_results = self._latest_results()
+            results = {name: view.latest for name, view in self._views.items()}
+            self._shown_results = results
             answering = await self._pages.answering()
-            rendering_s = await asyncio.to_thread(self._show, look.view, dict(self._shown_results), answering)
+            rendering_s = await asyncio.to_thread(self._show, look.view, results, answering)
+            # Wake the feeds that wait for this edition; those that come later wait for the next.
             self._newer.set()
             self._newer = asyncio.Event()
-            self._look_again_at = loop.time() + max(FRAME_S, PAUSE * (look.seconds + rendering_s))
+            pause = max(FRAME_S, PAUSE * (look.seconds + rendering_s))
+            self._look_again_at = loop.time() + pause
             return self._live
 
     def _has_newer_results(self) -> bool:
-        return any(view.latest is not self._shown_results.get(name) for name, view in self._views.items())
-
-    def _latest_results(self) -> dict[str, Any]:
-        return {name: view.latest for name, view in self._views.items()}
+        shown_results = self._shown_results
+        return any(view.latest is not shown_results.get(name) for name, view in self._views.items())
 
     def _view(self, manager: LeagueManager) -> _Look:
         from league_dashboard.league_view import league_view
 
         began = time.perf_counter()
         view = league_view(manager)
-        observations = {name: background.look(manager) for name, background in self._views.items()}
-        return _Look(view, observations, time.perf_counter() - began)
+        observations = {}
+        for name, background in self._views.items():
+            observations[name] = background.look(manager)
+        duration = time.perf_counter() - began
+        return _Look(view, observations, duration)
 
-    def _show(self, view: LeagueView, results: Mapping[str, Any], answering: Mapping[str, Answering]) -> float:
-        """Render what has changed, in a thread of its own; how long that took, in seconds."""
+    def _show(self, view: LeagueView, results: Results, answering: Mapping[str, Answering]) -> float:
+        """Render what has changed, in a thread of its own; return how long that took, in seconds."""
         from league_dashboard.history_view import HistoryView
         from league_dashboard.league_view import completed
         from league_dashboard.live_page import LivePage
         from league_dashboard.sections import section_rows, section_view
 
         began = time.perf_counter()
-        live = self._live or LivePage(_renderer(), uuid4().hex[:12] if self._pages.is_live else "")
+        live = self._live
+        if live is None:
+            origin = uuid4().hex[:12] if self._pages.is_live else ""
+            live = LivePage(_renderer(), origin)
         last = self._pages.position
         history = HistoryView(view.progress.finished_rounds, last) if last else None
-        sections = tuple(section_view(row, results[row.view]) for row in section_rows() if row.view in results)
-        live.show(completed(view, sections, answering, history))
+        # A feature may bring a section for a view that this manager does not have.
+        rows = [row for row in section_rows() if row.view in results]
+        sections = [section_view(row, results[row.view]) for row in rows]
+        live.show(completed(view, tuple(sections), answering, history))
         self._live = live
         return time.perf_counter() - began
 
@@ -280,10 +337,12 @@ class Dashboard:
             return _STARTING
         if self._feeds >= FEEDS or self._is_closing:
             return _FULL
-        position = request.headers.get(b"last-event-id", _asked(request, "after").encode()).decode("latin-1")
-        return StreamingResponse(
-            200, self._frames(live, live.edition_at(position)), headers=SAFE, may_be_broken_off=True
-        )
+        # A browser that reconnects states its position in a header; at first it is in the address.
+        position = _query(request, "after")
+        if b"last-event-id" in request.headers:
+            position = request.headers[b"last-event-id"].decode("latin-1")
+        frames = self._frames(live, live.edition_at(position))
+        return StreamingResponse(200, frames, headers=SAFE, may_be_broken_off=True)
 
     async def _frames(self, live: LivePage, edition: int) -> AsyncGenerator[bytes, None]:
         self._feeds += 1
@@ -291,6 +350,7 @@ class Dashboard:
             self._refreshing = asyncio.create_task(self._keep_fresh())
         try:
             while not self._is_closing:
+                # Taken before looking: an edition that comes in between has set it.
                 newer = self._newer
                 if edition < live.edition:
                     edition, frame = live.frame(edition)
@@ -300,22 +360,25 @@ class Dashboard:
                     async with asyncio.timeout(QUIET_S):
                         await newer.wait()
                 except TimeoutError:
+                    # A comment of server-sent events: it means nothing, but fails if the reader is gone.
                     yield b":\n\n"
         finally:
             self._feeds -= 1
 
     async def _keep_fresh(self) -> None:
-        """As long as anybody follows: looks when something has changed, but not too often."""
+        """As long as anybody follows, look when something has changed, but not too often."""
         while self._feeds and not self._is_closing:
             await self._look()
-            await asyncio.sleep(max(0.0, self._look_again_at - asyncio.get_running_loop().time()))
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(max(0.0, self._look_again_at - now))
             await self._something_new()
 
     async def _something_new(self) -> None:
         """Return when the league or a result about it may have changed."""
         waiting = {asyncio.create_task(self._pages.changed())}
         for name, view in self._views.items():
-            waiting.add(asyncio.create_task(view.newer(self._shown_results.get(name))))
+            shown_result = self._shown_results.get(name)
+            waiting.add(asyncio.create_task(view.newer(shown_result)))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -330,14 +393,18 @@ async def open_page(address: str) -> None:
     await asyncio.to_thread(webbrowser.open, address)
 
 
-def _asked(request: HttpRequest, name: str) -> str:
+def _query(request: HttpRequest, name: str) -> str:
     """A value of the query; nothing if it is not there."""
-    return parse_qs(request.query.decode("latin-1")).get(name, [""])[0]
+    query = parse_qs(request.query.decode("latin-1"))
+    values = query.get(name, [""])
+    return values[0]
 
 
 def _number(text: str) -> int | None:
-    """A position or a round; None if it can be neither."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+    """The number of an event or a round; None if the text is neither."""
+    if not text.isascii() or not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        return None
+    return int(text)
 
 
 def _moment(find: Callable[[int], Moment | None], number: int, rounds: int) -> str | None:
@@ -345,11 +412,17 @@ def _moment(find: Callable[[int], Moment | None], number: int, rounds: int) -> s
     from league_dashboard.history_view import as_it_was
 
     moment = find(number)
-    return _renderer().league(as_it_was(moment, rounds)) if moment else None
+    if moment is None:
+        return None
+    return _renderer().league(as_it_was(moment, rounds))
 
 
 def _page(html: bytes, status: int = 200) -> Response:
     return Response(status, html, HTML, headers=SAFE)
+
+
+def _error_page(sentence: str, status: int) -> Response:
+    return _page(_renderer().missing(sentence).encode(), status)
 
 
 @cache
@@ -365,4 +438,5 @@ async def _asset(name: str) -> Response:
 
     if name not in rendering.ASSETS:
         return Response(404, b'{"error":"there is nothing at this path"}')
-    return Response(200, rendering.asset(name), rendering.ASSETS[name], headers=SAFE)
+    content = rendering.asset(name)
+    return Response(200, content, rendering.ASSETS[name], headers=SAFE)

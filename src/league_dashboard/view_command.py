@@ -1,4 +1,4 @@
-"""`league view`: the dashboard of a journal, after the league."""
+"""`league view`: the dashboard of a league that is over, from its journal."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ if TYPE_CHECKING:
     from league_dashboard.journal_league import JournalLeague
 
 EXAMPLE = examples(
-    "league view league-data/my_league              with the referees' journals beside it: every message",
+    "league view league-data/my_league              with the referees' journals in the folder: every message",
     "league view league-data/my_league/journal.db --port 8080 --open",
-    note="\nIt shows the league as the journal has it now, to this machine alone, until Ctrl-C.",
+    note="\nShows the league as its journal is now, on this machine only, until you press Ctrl-C.",
 )
 HOST = "127.0.0.1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
-    port = f"where to serve (default: {ManagerOptions.usual_port}, or the next one free)"
+    port = f"the port to serve on (default: {ManagerOptions.usual_port}, or the next free one)"
     parser.add_argument("--port", type=int, metavar="N", help=port)
-    parser.add_argument("--open", action="store_true", help="open it in a browser")
+    parser.add_argument("--open", action="store_true", help="open the dashboard in a browser")
 
 
 def run(args: argparse.Namespace) -> int:
     from league.hosting.serving import run_loop
 
     if args.port is not None and not 0 <= args.port <= 65535:
-        raise CommandError(f"{args.port} is no port: they go from 0 to 65535", USAGE)
-    return run_loop(partial(_serve, args, _read(args.journal)))
+        raise CommandError(f"{args.port} is not a port: ports go from 0 to 65535", USAGE)
+    # A journal that cannot be read is reported before anything is served.
+    league = _read(args.journal)
+    return run_loop(partial(_serve, args, league))
 
 
 def _read(location: str) -> JournalLeague:
@@ -48,9 +50,10 @@ def _read(location: str) -> JournalLeague:
     with journal_errors():
         journals = read_journals(location)
         if journals.path is None:
-            raise CommandError(f"{location} holds no manager's journal; a league is viewed from that")
+            raise CommandError(f"{location} holds no manager's journal, which the dashboard needs")
         manager = replay(str(journals.path), journals.seq).manager
-        return JournalLeague(manager, journals, LeagueHistory(open_for_reading(journals.path)))
+        history = LeagueHistory(open_for_reading(journals.path))
+    return JournalLeague(manager, journals, history)
 
 
 async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
@@ -62,17 +65,23 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     from league.transport.http import App
     from league_dashboard.serving import Dashboard, open_page
 
-    dashboard = Dashboard(league, {row.name: Background(row) for row in every(ViewRow)})
+    views = {row.name: Background(row) for row in every(ViewRow)}
+    dashboard = Dashboard(league, views)
     host = HostedAgent()
 
+    # There is no agent behind this door: every request is for a page.
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE
 
     async def no_messages(_raw: bytes, _origin: str) -> Response:
         return NOTHING_HERE
 
-    port = ManagerOptions.usual_port if args.port is None else args.port
-    await host.listen(Door(HOST, limit=1 << 16), port, App(no_messages, rest=rest), next_free=args.port is None)
+    # A port that was asked for is taken or fails; the usual one may move.
+    is_free_choice = args.port is None
+    port = ManagerOptions.usual_port if is_free_choice else args.port
+    app = App(no_messages, rest=rest)
+    door = Door(HOST, limit=1 << 16)
+    await host.listen(door, port, app, next_free=is_free_choice)
     address = host.endpoint.removesuffix("mcp")
     console.say(f"ready: {address}")
     if args.open:

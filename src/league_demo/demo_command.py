@@ -1,4 +1,4 @@
-"""`league demo`: a whole league on this machine, from the first process to the champion."""
+"""`league demo`: play a whole league on this machine, from the first process to the champion."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ examples:
   league demo --game rock_paper_scissors --json
   league demo --strategy mine:Mine,random,mirror
 
-Manager, referees and players are processes of their own on 127.0.0.1; with many of them, several share a process.
---seed repeats the choices of the players' random strategies. The numbers that referees draw stay random: each is a
-secret that its referee promised beforehand, so that anybody can check it afterwards."""
+The manager, the referees and the players run as separate processes on 127.0.0.1; if there are many agents, several
+share a process. --seed repeats the choices of random strategies. The numbers that referees draw are still random: a
+referee commits to each number in advance, so that anybody can check it afterwards."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--players", type=int, default=4, metavar="N", help="how many players (default: 4)")
-    parser.add_argument("--referees", type=int, default=2, metavar="N", help="how many referees (default: 2)")
-    parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
-    strategy = f"who plays: strategies, as of `league player`, that take turns (default: {','.join(STRATEGIES)})"
+    parser.add_argument("--players", type=int, default=4, metavar="N", help="number of players (default: 4)")
+    parser.add_argument("--referees", type=int, default=2, metavar="N", help="number of referees (default: 2)")
+    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
+    strategy = f"the strategies of the players, which take turns (default: {','.join(STRATEGIES)})"
     parser.add_argument("--strategy", metavar="A,B,…", default=",".join(STRATEGIES), help=strategy)
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of random strategies")
-    port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next one free)"
+    port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next free one)"
     parser.add_argument("--port", type=int, metavar="N", help=port)
     parser.add_argument("--journal", metavar="DIR", help="keep the journals here (default: league-data/LEAGUE_ID)")
-    parser.add_argument("--no-shared", action="store_true", help="keep no shared files beside the journals")
-    parser.add_argument("--stay", action="store_true", help="keep the manager up until Ctrl-C")
+    parser.add_argument("--no-shared", action="store_true", help="do not write shared files next to the journals")
+    parser.add_argument("--stay", action="store_true", help="keep the manager running until Ctrl-C")
     parser.add_argument("--open", action="store_true", help="open the dashboard in a browser")
     add_json_option(parser)
 
@@ -61,29 +61,38 @@ def _check(args: argparse.Namespace) -> None:
     if args.players < 2 or args.referees < 1:
         raise CommandError("a league needs at least 2 players and 1 referee", USAGE)
     if args.port is not None and not 0 <= args.port <= 65535:
-        raise CommandError(f"{args.port} is no port: they go from 0 to 65535", USAGE)
+        raise CommandError(f"{args.port} is not a port: ports go from 0 to 65535", USAGE)
     require_game(args.game)
     for problem in registry.problems():
         print_lines([f"{paint('note:', Style.WARNING)} {harmless(problem)}"], sys.stderr)
-    for one in args.strategy.split(","):
-        load(one)  # whatever is wrong with it is said now, and not by a process
+    for name in args.strategy.split(","):
+        load(name)  # so that an error is reported now, and not by a process
 
 
 async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event) -> int:
-    """Play until the end, or until somebody wants it to end; then nothing is left running."""
+    """Play until the end, or until `stop` is set. Nothing is left running."""
     from league.hosting.serving import until
     from league.terminal.tables import Screen, screen_for
     from league_demo.demo_run import DemoPlan, DemoRun
 
     strategies = tuple(args.strategy.split(","))
     plan = DemoPlan(
-        args.players, args.referees, args.game, strategies, args.seed, args.port, args.journal, not args.no_shared
+        players=args.players,
+        referees=args.referees,
+        game=args.game,
+        strategies=strategies,
+        seed=args.seed,
+        port=args.port,
+        journal=args.journal,
+        shared=not args.no_shared,
     )
     demo = DemoRun(plan, Screen() if args.json else screen_for(sys.stdout), started)
     try:
-        if await until(stop, _play(demo, args.json, args.stay, args.open)) or demo.is_over:
+        was_played = await until(stop, _play(demo, args.json, args.stay, args.open))
+        # With --stay an interrupt is the usual end.
+        if was_played or demo.is_over:
             return 0
-        raise CommandError(f"interrupted; what was played is in {demo.journal}", 130)
+        raise CommandError(f"interrupted; the matches so far are in {demo.journal}", 130)
     finally:
         demo.screen.end()
         await demo.processes.stop()
@@ -104,7 +113,8 @@ async def _play(demo: DemoRun, as_json: bool, stay: bool, is_opened: bool) -> No
         sys.stdout.flush()
     else:
         print_lines(demo.review(outcome, await demo.table(), await demo.success()))
-    if trouble := demo.shared_trouble():
+    trouble = demo.shared_trouble()
+    if trouble:
         print_lines([trouble], sys.stderr)
     if stay:
         await demo.stop_members()

@@ -1,7 +1,9 @@
-"""A whole league as processes of this machine: started, watched, and taken down together.
+"""A whole league as processes of this machine: started, watched, and stopped together.
 
-Each process is `python -m league manager|referee|player … --quiet --until-stdin-closes`, and its stdin is a pipe we
-hold: when we end, however we end (SIGKILL included), the pipe closes and the process shuts down.
+Theory of operation. Each process is `python -m league manager|referee|player … --quiet --until-stdin-closes`. Its stdin
+is a pipe that we hold: when we end in any way, even by SIGKILL, the pipe closes and the process shuts down. A process
+writes one line for each of its agents when that agent is ready. Then it should run until we stop it: if it ends before,
+`LeagueProcesses.failed` is done, and the league cannot go on. No process may be left behind.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from league.terminal import CommandError
 
 READY = "ready: "
 START_S = 60.0
-"""A process that does not serve by then never will; only a watchdog."""
+"""A process that is not ready by then never will be. This is only a watchdog."""
 STOP_S = 5.0
 """How long a process may take to shut down before it is killed."""
 LINES_KEPT = 20
@@ -26,7 +28,7 @@ LONGEST_LINE = 1 << 20
 
 @dataclass(slots=True, eq=False)
 class ChildProcess:
-    """One process: what it is called, where its agents listen, and the last lines it wrote to stderr."""
+    """One process: its name, where its agents listen, and the last lines it wrote to stderr."""
 
     name: str
     process: asyncio.subprocess.Process
@@ -37,7 +39,7 @@ class ChildProcess:
     readers: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def read_stdout(self, stdout: asyncio.StreamReader) -> None:
-        """Read what it says; it is ready when all its agents are."""
+        """Read its output. The process is ready when all its agents are."""
         while line := await stdout.readline():
             text = line.decode(errors="replace").rstrip()
             if text.startswith(READY):
@@ -51,11 +53,15 @@ class ChildProcess:
 
     @property
     def exit_report(self) -> str:
-        """How a process ended that should not have, and what it last said."""
+        """Say how a process ended that should not have ended, with its last lines."""
         status = self.process.returncode
-        how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
-        last = "".join(f"\n  {line}" for line in self.last_errors)
-        return f"the {self.name} (process {self.process.pid}) {how}" + (f"; it last said:{last}" if last else "")
+        manner = f"ended with status {status}"
+        if status is not None and status < 0:
+            manner = f"was ended by signal {-status}"
+        report = f"the {self.name} (process {self.process.pid}) {manner}"
+        if not self.last_errors:
+            return report
+        return "\n  ".join((f"{report}; its last lines:", *self.last_errors))
 
 
 class LeagueProcesses:
@@ -68,15 +74,18 @@ class LeagueProcesses:
         self._is_over = False
 
     async def start(self, name: str, arguments: Sequence[str], agents: int = 1) -> ChildProcess:
-        """Start a process that says so many times that it is ready."""
+        """Start a process with this number of agents."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "league", *arguments, "--quiet", "--until-stdin-closes"),
+                sys.executable,
+                "-P",  # a folder called `league` in the working directory is not our package
+                *("-m", "league", *arguments, "--quiet", "--until-stdin-closes"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for us; we tell them
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+                # Ctrl-C is for us: we stop the processes ourselves. The flag does the same on Windows.
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
                 limit=LONGEST_LINE,
             )
         except OSError as error:
@@ -89,6 +98,7 @@ class LeagueProcesses:
             asyncio.create_task(child.read_stdout(process.stdout)),
             asyncio.create_task(child.read_stderr(process.stderr)),
         ]
+        # From now on somebody notices if it ends.
         task = asyncio.create_task(process.wait())
         self._watching[task] = child
         task.add_done_callback(self._ended)
@@ -99,8 +109,12 @@ class LeagueProcesses:
             self.failed.set_result(self._watching[task])
 
     async def ready(self, child: ChildProcess) -> list[str]:
-        """Where the agents of this process listen, once they do."""
-        done, _ = await asyncio.wait((child.ready, self.failed), timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+        """Wait until the agents of this process listen, and return their addresses."""
+        done, _ = await asyncio.wait(
+            (child.ready, self.failed),
+            timeout=START_S,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         if self.failed in done:
             raise CommandError(await self.reason())
         if not done:
@@ -108,27 +122,32 @@ class LeagueProcesses:
         return child.ready.result()
 
     async def reason(self) -> str:
-        """Why the league cannot go on: the process that ended, with all it had to say."""
+        """Say why the league cannot go on: which process ended, with its last lines."""
         child = self.failed.result()
+        # Its last lines may still be in the pipe.
         await asyncio.wait(child.readers, timeout=1.0)
         return child.exit_report
 
     async def stop(self, keep: ChildProcess | None = None) -> None:
-        """Take everything down (but one, if it is to stay): ask, and after a while insist."""
+        """Stop all processes, except one that is kept: ask them first, and kill the late ones."""
         self._is_over = True
         leaving = [child for child in self.children if child is not keep]
         for child in leaving:
             if child.process.stdin is not None:
                 child.process.stdin.close()
-        waits = [task for task, child in self._watching.items() if child is not keep]
-        _, late = await asyncio.wait(waits, timeout=STOP_S) if waits else ((), ())
-        for task in late:
-            self._watching[task].process.kill()
-        if late:
-            await asyncio.wait(late)
+        await self._wait_or_kill([task for task, child in self._watching.items() if child is not keep])
         for child in leaving:
             for reader in child.readers:
                 reader.cancel()
             await asyncio.gather(*child.readers, return_exceptions=True)
         self.children = [child for child in self.children if child is keep]
         self._watching = {task: child for task, child in self._watching.items() if child is keep}
+
+    async def _wait_or_kill(self, endings: Sequence[asyncio.Task[int]]) -> None:
+        if not endings:
+            return
+        _, late = await asyncio.wait(endings, timeout=STOP_S)
+        for task in late:
+            self._watching[task].process.kill()
+        if late:
+            await asyncio.wait(late)

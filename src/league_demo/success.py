@@ -1,20 +1,33 @@
-"""The success metrics of a league (R-53), from what its agents count under /metrics."""
+"""The success metrics of a league (R-53), computed from the counters that its agents show under /metrics."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{([^}]*)\})? ([0-9.e+-]+)")
 _LABEL = re.compile(r'([a-z_]+)="([^"]*)"')
-FIELD_TYPE, ILLEGAL = "E007", ("E004", "E024")
+FIELD_TYPE = "E007"
+ILLEGAL = ("E004", "E024")
 REGISTRATIONS = ("LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST")
 QUERY = "LEAGUE_QUERY"
+READS = "league_messages_read_total"
+RETRIES = "league_calls_repeated_total"
 CALLS = "league_calls_sent_total"
+SECONDS = ("_seconds_sum", "_seconds_count")
+VERDICTS = {READS: "verdict", RETRIES: "outcome", CALLS: "outcome"}
+"""The counters that are added up, and the label that says how it went."""
 
-Sample = tuple[str, Mapping[str, str], float]
+
+class Sample(NamedTuple):
+    """One line of a /metrics page."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +40,14 @@ class Share:
     @property
     def rate(self) -> float | None:
         """None if the total is 0."""
-        return self.part / self.of if self.of else None
+        if self.of == 0:
+            return None
+        return self.part / self.of
 
 
 @dataclass(frozen=True, slots=True)
 class Success:
-    """What went well in a league, over all its agents."""
+    """How well a league went, over all its agents."""
 
     valid: Share
     """of all messages read"""
@@ -54,61 +69,85 @@ class Success:
     """from a result's acceptance until a player acknowledged a table with it"""
 
 
+@dataclass(slots=True)
+class Totals:
+    """The sums over all pages that were read."""
+
+    counters: Counter[str] = field(default_factory=Counter)
+    """By the name of a counter: everything it counted."""
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By the name of a counter and how it went."""
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """By the name of a sum or count of seconds."""
+    choices: int = 0
+    illegal_choices: int = 0
+    registered: int = 0
+    registered_at_once: int = 0
+
+    def add_page(self, samples: Sequence[Sample]) -> None:
+        for sample in samples:
+            self._add(sample)
+        # A manager registers nowhere, so it has no attempts at all.
+        attempts = sum(sample.value for sample in samples if _is_registration(sample))
+        self.registered += attempts > 0
+        self.registered_at_once += attempts == 1
+
+    def _add(self, sample: Sample) -> None:
+        labels = sample.labels
+        if sample.name in VERDICTS:
+            verdict = labels.get(VERDICTS[sample.name], "?")
+            self.counters[sample.name] += int(sample.value)
+            self.verdicts[sample.name, verdict] += int(sample.value)
+        elif sample.name == "league_events_total" and labels.get("event") == "MoveMade":
+            self.choices += int(sample.value)
+        elif sample.name == "league_faults_total" and labels.get("event") == "WrongAnswer":
+            # An illegal choice is a choice, too, though no move came of it.
+            if labels.get("code") in ILLEGAL:
+                self.choices += int(sample.value)
+                self.illegal_choices += int(sample.value)
+        # Of the times to answer, only those of queries are a metric. Other times have no message type.
+        elif sample.name.endswith(SECONDS) and labels.get("message_type", QUERY) == QUERY:
+            self.seconds[sample.name] += sample.value
+
+    def share(self, counter: str, verdict: str) -> Share:
+        return Share(self.verdicts[counter, verdict], self.counters[counter])
+
+    def mean(self, name: str) -> float | None:
+        count = self.seconds[f"{name}_count"]
+        if count == 0:
+            return None
+        return self.seconds[f"{name}_sum"] / count
+
+
+def _is_registration(sample: Sample) -> bool:
+    return sample.name == CALLS and sample.labels.get("message_type") in REGISTRATIONS
+
+
 def samples_in(page: str) -> list[Sample]:
-    """The samples of one /metrics page."""
-    found = (_SAMPLE.fullmatch(line) for line in page.splitlines() if not line.startswith("#"))
-    return [(one[1], dict(_LABEL.findall(one[2] or "")), float(one[3])) for one in found if one]
+    """Return the samples of one /metrics page."""
+    samples = []
+    for line in page.splitlines():
+        match = _SAMPLE.fullmatch(line)
+        if match:
+            labels = dict(_LABEL.findall(match[2] or ""))
+            samples.append(Sample(match[1], labels, float(match[3])))
+    return samples
 
 
 def summarize(pages: Iterable[str]) -> Success:
-    """The metrics of a league; one page for each of its agents."""
-    totals: Counter[tuple[str, str]] = Counter()
-    seconds: dict[str, float] = defaultdict(float)
-    registered = first_try = 0
+    """Return the metrics of a league. There is one page for each of its agents."""
+    totals = Totals()
     for page in pages:
-        samples = samples_in(page)
-        for name, labels, value in samples:
-            _add(totals, seconds, name, labels, value)
-        attempts = [v for name, labels, v in samples if labels.get("message_type") in REGISTRATIONS and name == CALLS]
-        registered += bool(attempts)
-        first_try += sum(attempts) == 1
-    reads, calls, choices = totals["read", ""], totals["call", ""], totals["move", ""] + totals["illegal", ""]
+        totals.add_page(samples_in(page))
     return Success(
-        valid=Share(totals["read", "valid"], reads),
-        field_type_errors=Share(totals["read", FIELD_TYPE], reads),
-        retries=Share(totals["retry", "answered"], totals["retry", ""]),
-        timeouts=Share(totals["call", "timeout"], calls),
-        illegal_choices=Share(totals["illegal", ""], choices),
-        first_try=Share(first_try, registered),
-        round_trip_s=_mean(seconds, "league_round_trip_seconds"),
-        query_s=_mean(seconds, "league_answer_seconds"),
-        queries=int(seconds["league_answer_seconds_count"]),
-        standings_s=_mean(seconds, "league_standings_latency_seconds"),
+        valid=totals.share(READS, "valid"),
+        field_type_errors=totals.share(READS, FIELD_TYPE),
+        retries=totals.share(RETRIES, "answered"),
+        timeouts=totals.share(CALLS, "timeout"),
+        illegal_choices=Share(totals.illegal_choices, totals.choices),
+        first_try=Share(totals.registered_at_once, totals.registered),
+        round_trip_s=totals.mean("league_round_trip_seconds"),
+        query_s=totals.mean("league_answer_seconds"),
+        queries=int(totals.seconds["league_answer_seconds_count"]),
+        standings_s=totals.mean("league_standings_latency_seconds"),
     )
-
-
-_COUNTED = {
-    "league_messages_read_total": ("read", "verdict"),
-    "league_calls_repeated_total": ("retry", "outcome"),
-    CALLS: ("call", "outcome"),
-}
-
-
-def _add(
-    totals: Counter[tuple[str, str]], seconds: dict[str, float], name: str, labels: Mapping[str, str], value: float
-) -> None:
-    if name in _COUNTED:
-        what, label = _COUNTED[name]
-        totals[what, ""] += int(value)
-        totals[what, labels.get(label, "?")] += int(value)
-    elif name == "league_events_total" and labels.get("event") == "MoveMade":
-        totals["move", ""] += int(value)
-    elif name == "league_faults_total" and labels.get("event") == "WrongAnswer" and labels.get("code") in ILLEGAL:
-        totals["illegal", ""] += int(value)
-    elif name.endswith(("_seconds_sum", "_seconds_count")) and labels.get("message_type", QUERY) == QUERY:
-        seconds[name] += value
-
-
-def _mean(seconds: Mapping[str, float], name: str) -> float | None:
-    count = seconds[f"{name}_count"]
-    return seconds[f"{name}_sum"] / count if count else None

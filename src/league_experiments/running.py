@@ -1,7 +1,7 @@
-"""A whole league in this process: manager, referees and players as real agents on ports of their own.
+"""A whole league in this process: manager, referees and players as real agents, each at its own port.
 
-For scripts and notebooks, also inside a loop that is running already. It takes no signals, and prints only what is
-wrong.
+For scripts and notebooks, also inside an event loop that is running already. It takes no signals, and prints only
+problems. The manager is started first and stopped last, so that no other agent ever misses it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from league.terminal import CommandError
 from league.terminal.addresses import LOOPBACK
 
 Contestant = str | Strategy | Callable[[], Strategy]
-"""Who plays: a strategy by name or as module:Class, an object such as a Player, or what makes one."""
+"""A player: the name of a strategy, module:Class, an object such as a Player, or something that makes one."""
 
-TELL_S = 15.0
-"""How long players may take to end once they know that the league is over; only a watchdog."""
+END_S = 15.0
+"""How long players may take to end once they know that the league is over. This is only a watchdog."""
 
 
 class RunningLeague:
@@ -38,27 +38,33 @@ class RunningLeague:
         self.manager = ""
         """The URL of its manager."""
         self._host: HostedAgent | None = None
-        self._agents: dict[asyncio.Task[int], str] = {}
-        self._stop_members, self._stop_manager = asyncio.Event(), asyncio.Event()
+        self._manager: dict[asyncio.Task[int], str] = {}
+        self._members: dict[asyncio.Task[int], str] = {}
+        """The tasks of all other agents, with their names."""
+        self._stop_members = asyncio.Event()
+        self._stop_manager = asyncio.Event()
 
     async def finished(self) -> list[dict[str, Any]]:
-        """Wait until the league is over and everybody knows; the final table. CommandError if that cannot be."""
+        """Wait until the league is over and everybody knows, and return the final table.
+
+        CommandError if the league cannot go on.
+        """
         assert self._host is not None, "it was started"
         over = asyncio.create_task(serving.all_over([self._host.running], lambda _: self._is_over()))
         try:
             while not over.done():
-                unfinished = [one for one in self._agents if not one.done()]
+                unfinished = [task for task in (*self._manager, *self._members) if not task.done()]
                 await asyncio.wait((over, *unfinished), return_when=asyncio.FIRST_COMPLETED)
                 self.raise_failure()
             over.result()
         finally:
+            # An agent failed, or somebody gave up waiting.
             over.cancel()
-        members = list(self._agents)[1:]
-        await asyncio.wait(members, timeout=TELL_S)
+        await asyncio.wait(self._members, timeout=END_S)
         return self.standings()
 
     def standings(self) -> list[dict[str, Any]]:
-        """The table as it is now, best first: rows as those of `league standings --json`."""
+        """Return the current table, the best row first. Rows are the same as those of `league standings --json`."""
         rows: list[dict[str, Any]] = views.standings(self._machine)["standings"]
         return rows
 
@@ -71,63 +77,79 @@ class RunningLeague:
 
     def _is_over(self) -> bool:
         if self._machine.waiting == "WAITING_FOR_OPERATOR":
-            raise CommandError("a match failed three times and waits for an operator, whom this league does not have")
+            raise CommandError("a match failed three times and waits for an operator, and this league has none")
         return self._machine.is_finished and self._machine.has_notified_everybody
 
     def raise_failure(self) -> None:
-        """CommandError if an agent has ended that should not have."""
-        for task, name in self._agents.items():
+        """Raise CommandError if an agent has ended that should not have."""
+        for task, name in (self._manager | self._members).items():
             if task.done() and task.result() != 0:
-                raise CommandError(f"the {name} was refused by the manager; why is on stderr")
+                raise CommandError(f"the manager rejected the {name}; the reason is on stderr")
 
-    # --- how it begins and ends ---------------------------------------------------------------------------------------
+    # --- beginning and end --------------------------------------------------------------------------------------------
 
-    async def start(self, chosen: options.ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
-        """Start the manager, then everybody else; all of them serve when this returns."""
-        folder = Path(chosen.state)
-        self._host = await self._begin("manager", _serving(managers.serve, chosen, self._stop_manager))
+    async def start(self, manager: options.ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
+        """Start the manager, then all other agents. All of them serve when this returns."""
+        folder = Path(manager.state)
+        serve_manager = _serving(managers.serve, manager, self._stop_manager)
+        self._host = await _begin("manager", serve_manager, self._manager)
         self.manager = self._host.endpoint
-        for number in range(1, chosen.referees + 1):
+        for number in range(1, manager.referees + 1):
             referee = replace(
                 options.defaults(options.RefereeOptions),
-                **self._member(chosen.game, f"Referee {number}"),
+                **self._shared_options(manager.game),
+                name=f"Referee {number}",
                 journal=str(folder / f"referee-{number}.db"),
-                enrolment_key=chosen.enrolment_key,
+                enrolment_key=manager.enrolment_key,
             )
-            await self._begin(f"referee {number}", _serving(referees.serve, referee, self._stop_members))
+            serve_referee = _serving(referees.serve, referee, self._stop_members)
+            await _begin(f"referee {number}", serve_referee, self._members)
         for number, entrant in enumerate(entrants, start=1):
             player = replace(
                 options.defaults(options.PlayerOptions),
-                **self._member(chosen.game),
+                **self._shared_options(manager.game),
+                name="",
                 id=f"P{number:02}",
                 seed=seed,
             )
-            await self._begin(f"player {number}", _serving(players.serve, player, [entrant], self._stop_members))
+            serve_player = _serving(players.serve, player, [entrant], self._stop_members)
+            await _begin(f"player {number}", serve_player, self._members)
 
-    def _member(self, game: str, name: str = "") -> dict[str, Any]:
-        return {"host": LOOPBACK, "manager": self.manager, "game": game, "name": name, "port": 0, "quiet": True}
-
-    async def _begin(self, name: str, serve: Callable[[Ready], Coroutine[Any, Any, int]]) -> HostedAgent:
-        """Start an agent and wait until it serves."""
-        ready: asyncio.Future[HostedAgent] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(serve(ready.set_result), name=name)
-        self._agents[task] = name
-        await asyncio.wait((task, ready), return_when=asyncio.FIRST_COMPLETED)
-        if not ready.done():
-            task.result()
-            raise CommandError(f"the {name} ended before it served")
-        return ready.result()
+    def _shared_options(self, game: str) -> dict[str, Any]:
+        return {
+            "host": LOOPBACK,
+            "manager": self.manager,
+            "game": game,
+            "port": 0,
+            "quiet": True,
+        }
 
     async def stop(self) -> None:
-        """Members first: nobody should miss the manager."""
-        manager, members = list(self._agents)[:1], list(self._agents)[1:]
-        for event, tasks in ((self._stop_members, members), (self._stop_manager, manager)):
-            event.set()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        """Stop all agents, the manager last."""
+        self._stop_members.set()
+        await asyncio.gather(*self._members, return_exceptions=True)
+        self._stop_manager.set()
+        await asyncio.gather(*self._manager, return_exceptions=True)
 
 
-def _serving(serve: Callable[..., Coroutine[Any, Any, int]], *told: object) -> Callable[[Ready], Any]:
-    return lambda ready: serve(*told, ready)
+async def _begin(
+    name: str,
+    serve: Callable[[Ready], Coroutine[Any, Any, int]],
+    tasks: dict[asyncio.Task[int], str],
+) -> HostedAgent:
+    """Start an agent and wait until it serves. Its task is added to `tasks` at once, so that it can be stopped."""
+    ready: asyncio.Future[HostedAgent] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve(ready.set_result), name=name)
+    tasks[task] = name
+    await asyncio.wait((task, ready), return_when=asyncio.FIRST_COMPLETED)
+    if not ready.done():
+        task.result()  # raises what the agent raised
+        raise CommandError(f"the {name} ended before it was ready")
+    return ready.result()
+
+
+def _serving(serve: Callable[..., Coroutine[Any, Any, int]], *arguments: object) -> Callable[[Ready], Any]:
+    return lambda ready: serve(*arguments, ready)
 
 
 @asynccontextmanager
@@ -142,18 +164,20 @@ async def run(
     seed: int | None = None,
     journal: str | Path | None = None,
 ) -> AsyncIterator[RunningLeague]:
-    """A league of these players, as long as the block lasts.
+    """Run a league of these players, as long as the block lasts.
 
-    Players are names as of `league player --strategy`, objects such as a `Player`, or classes. The journals are written
-    to the folder `journal`, which must hold none, or to a temporary one. The same `seed` gives strategies that take
-    their chance from `turn.chance` the same choices; numbers are drawn anew.
+    Players are names as for `league player --strategy`, objects such as a `Player`, or classes. The journals are
+    written to the folder `journal`, which must not have any yet, or to a temporary folder. With the same `seed`,
+    strategies that take their chance from `turn.chance` make the same choices; the numbers are still random.
     """
-    entrants = [_entrant(one) for one in players]
+    entrants = [_entrant(contestant) for contestant in players]
     if len(entrants) < 2:
         raise CommandError("a league needs at least two players")
     with _folder(journal) as folder:
-        _, enrolment_key = (one.of_manager(folder, tell=lambda _: None) for one in (ADMIN_TOKEN, ENROLMENT_KEY))
-        chosen = replace(
+        # The manager would make these itself, but also print where they are.
+        ADMIN_TOKEN.of_manager(folder, tell=lambda _: None)
+        enrolment_key = ENROLMENT_KEY.of_manager(folder, tell=lambda _: None)
+        manager = replace(
             options.defaults(options.ManagerOptions),
             players=len(entrants),
             referees=referees,
@@ -170,27 +194,31 @@ async def run(
         )
         running = RunningLeague()
         try:
-            await running.start(chosen, entrants, seed)
+            await running.start(manager, entrants, seed)
             yield running
         finally:
             await running.stop()
+        # Not after an error in the block: that one says more.
         running.raise_failure()
 
 
 @contextmanager
-def _folder(given: str | Path | None) -> Iterator[Path]:
-    """Where the journals are: where we are told, or in a folder that goes with the league."""
-    if given is None:
+def _folder(chosen: str | Path | None) -> Iterator[Path]:
+    """Yield the folder for the journals: the chosen one, or a temporary one that goes with the league."""
+    if chosen is None:
         with TemporaryDirectory(prefix="league-") as temporary:
             yield Path(temporary)
-    elif any(Path(given).glob("*.db")):
-        raise CommandError(f"{given} holds the journals of another league; name a folder without any")
+    elif any(Path(chosen).glob("*.db")):
+        raise CommandError(f"{chosen} has journals of another league; choose a folder without journals")
     else:
-        yield Path(given)
+        yield Path(chosen)
 
 
-def _entrant(one: Contestant) -> Entrant:
-    if isinstance(one, str):
-        return players.load(one)
-    made = one() if isinstance(one, type) or not hasattr(one, "choose") else one
-    return players.enter(made, type(made).__name__)
+def _entrant(contestant: Contestant) -> Entrant:
+    if isinstance(contestant, str):
+        return players.load(contestant)
+    strategy = contestant
+    # A class has the method, too, but is not yet a strategy.
+    if isinstance(contestant, type) or not hasattr(contestant, "choose"):
+        strategy = contestant()
+    return players.enter(strategy, type(strategy).__name__)

@@ -1,7 +1,9 @@
-"""A tournament: every strategy meets every other, many times, on all cores. The same seed gives the same results.
+"""A tournament: every strategy meets every other one, many times, on all cores. The same seed gives the same results.
 
-The matches of a pair are played in series of at most a thousand. A strategy remembers the matches of its series, and
-nothing else; so the results do not depend on how many processes share the work.
+Theory of operation. The matches of a pair are played in series of at most a thousand (`series.py`). A strategy
+remembers only the matches of its series, and each series has its own seed, so the results do not depend on how many
+processes share the work. Results are added up in the order of the series, whichever process is done first. Strategies
+that are given as objects, and not by name, are played in this process.
 """
 
 from __future__ import annotations
@@ -16,46 +18,58 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from league.games import registry
+from league.games.contract import Game
 from league.player.strategies import Strategy
 from league.terminal import CommandError
 from league.workers import worker_pool
-from league_experiments.series import FAILED, Make, MatchEnd, SeriesPlan, SeriesResult, openings, play
+from league_experiments.series import (
+    FAILED,
+    Make,
+    MatchEnd,
+    SeriesPlan,
+    SeriesResult,
+    Start,
+    openings,
+    play,
+)
 from league_statistics import points
 
 SERIES: Final = 1_000
-"""Matches that a strategy remembers together."""
+"""How many matches a strategy remembers together."""
 SAME: Final = 5
-"""So many matches that were the same, move for move, show that the two always play so."""
+"""After this many equal matches, move for move, two strategies are taken to play that match always."""
+AHEAD: Final = 4
+"""Series that are handed out for each process, so that none waits and a long tournament still fits into memory."""
 
 Contender = str | type | Callable[[], Strategy]
-"""Who plays: a strategy by name or as module:Class, or what makes one."""
+"""A strategy: its name, module:Class, or something that makes one."""
 Progress = Callable[[int, int], None]
-"""Is told how many matches were played, of how many."""
+"""Is called with how many matches were played, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two strategies, and what came of their matches; `first` and `second` are their places among the strategies."""
+    """Two strategies and the results of their matches. `first` and `second` are places in the list of strategies."""
 
     first: int
     second: int
     result: SeriesResult = field(default_factory=SeriesResult)
 
-    def add(self, more: SeriesResult) -> None:
-        """The next series."""
-        self.result.ends.extend(more.ends)
-        for config, games in more.moves.items():
-            self.result.moves.setdefault(config, type(games)()).update(games)
-        for what, times in more.failures.items():
-            self.result.failures[what] = self.result.failures.get(what, 0) + times
+    def add(self, series: SeriesResult) -> None:
+        """Add the results of the next series."""
+        # In their order: the number of a match says who sat where.
+        self.result.ends.extend(series.ends)
+        for start, moves in series.moves.items():
+            self.result.moves.setdefault(start, Counter()).update(moves)
+        self.result.failures.update(series.failures)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a strategy has made of its matches. Technical losses are losses too."""
+    """The results of one strategy. Technical losses count as losses, too."""
 
     wins: int = 0
     draws: int = 0
@@ -75,8 +89,8 @@ class Score:
         return self.wins + self.draws + self.losses
 
     def row(self) -> dict[str, Any]:
-        """As the results show it."""
-        low, high = points.interval(self.wins, self.draws, self.losses)
+        """Return the score as the document has it."""
+        interval = points.interval(self.wins, self.draws, self.losses)
         return {
             "played": self.played,
             "wins": self.wins,
@@ -84,25 +98,44 @@ class Score:
             "losses": self.losses,
             "technical_losses": self.technical_losses,
             "points_per_match": points.points_per_match(self.wins, self.draws, self.losses),
-            "interval": [low, high],
+            "interval": list(interval),
         }
 
 
-_WON = {MatchEnd.FIRST_WON: 0, MatchEnd.SECOND_FAILED: 0, MatchEnd.SECOND_WON: 1, MatchEnd.FIRST_FAILED: 1}
-_FAILED = {MatchEnd.FIRST_FAILED: (0,), MatchEnd.SECOND_FAILED: (1,), MatchEnd.BOTH_FAILED: (0, 1)}
+class Outcome(NamedTuple):
+    """A MatchEnd for each strategy: the places of the winner, and of those that failed."""
+
+    winner: int | None
+    failed: tuple[int, ...] = ()
 
 
-def score_of(counts: Sequence[int], me: int) -> Score:
-    """One strategy's score, from how often each MatchEnd came."""
-    wins = sum(counts[end] for end, winner in _WON.items() if winner == me)
+_OUTCOMES: Final = {
+    MatchEnd.DRAW: Outcome(None),
+    MatchEnd.FIRST_WON: Outcome(0),
+    MatchEnd.SECOND_WON: Outcome(1),
+    MatchEnd.FIRST_FAILED: Outcome(1, failed=(0,)),
+    MatchEnd.SECOND_FAILED: Outcome(0, failed=(1,)),
+    MatchEnd.BOTH_FAILED: Outcome(None, failed=(0, 1)),
+}
+
+
+def score_of(counts: Sequence[int], place: int) -> Score:
+    """Return the score of one strategy of a pair. `counts` says how often each MatchEnd came."""
+    wins = 0
+    failed = 0
+    for end, outcome in _OUTCOMES.items():
+        if outcome.winner == place:
+            wins += counts[end]
+        if place in outcome.failed:
+            failed += counts[end]
     draws = counts[MatchEnd.DRAW]
-    failed = sum(counts[end] for end, who in _FAILED.items() if me in who)
+    # Every other match is a loss, for both of them if both failed.
     return Score(wins, draws, sum(counts) - wins - draws, failed)
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentResult:
-    """What came of a tournament; `document` is all of it."""
+    """The results of a tournament. `document` has all of them."""
 
     document: dict[str, Any]
     pairs: Sequence[Pair]
@@ -110,14 +143,14 @@ class TournamentResult:
 
     @property
     def standings(self) -> list[dict[str, Any]]:
-        """A row for each strategy, best first."""
+        """A row for each strategy, the best one first."""
         rows: list[dict[str, Any]] = self.document["standings"]
         return rows
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentPlan:
-    """What is played."""
+    """The tournament that was ordered."""
 
     contenders: tuple[Contender, ...]
     game: str = "even_odd"
@@ -125,18 +158,19 @@ class TournamentPlan:
     openings: int = 0
     seed: int = 0
     jobs: int | None = None
-    """Processes; None: one for each core."""
+    """The number of processes; None means one for each core."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the strategies are called; who plays twice is numbered."""
-        titles = [
-            one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__) for one in self.contenders
-        ]
-        return tuple(
-            f"{title} ({titles[: at + 1].count(title)})" if titles.count(title) > 1 else title
-            for at, title in enumerate(titles)
-        )
+        """The names of the strategies. A strategy that plays several times is numbered."""
+        titles = [_title(contender) for contender in self.contenders]
+        names = []
+        for place, title in enumerate(titles, start=1):
+            if titles.count(title) > 1:
+                names.append(f"{title} ({titles[:place].count(title)})")
+            else:
+                names.append(title)
+        return tuple(names)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -145,6 +179,12 @@ class TournamentPlan:
     @property
     def matches(self) -> int:
         return len(self.pairs) * self.meetings
+
+
+def _title(contender: Contender) -> str:
+    if isinstance(contender, str):
+        return contender
+    return str(getattr(contender, "__name__", type(contender).__name__))
 
 
 def tournament(
@@ -157,110 +197,140 @@ def tournament(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> TournamentResult:
-    """Let every strategy meet every other `meetings` times.
+    """Let every strategy meet every other one `meetings` times.
 
-    `strategies` are names as of `league player --strategy` ("random", "module:Class", "./mine.py:Mine"), or classes and
-    functions that make a strategy; those are played in this process. Works inside a running event loop too.
+    `strategies` are names as for `league player --strategy` ("random", "module:Class", "./mine.py:Mine"), or classes
+    and functions that make a strategy; those are played in this process. Works inside a running event loop, too.
     """
-    chosen = int.from_bytes(os.urandom(4), "big") if seed is None else seed
-    plan = TournamentPlan(tuple(strategies), game, meetings, openings, chosen, jobs)
+    if seed is None:
+        seed = int.from_bytes(os.urandom(4), "big")
+    plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs)
     check(plan)
     return _off_the_loop(partial(run, plan, progress or (lambda *_: None)))
 
 
 def check(plan: TournamentPlan) -> None:
-    """CommandError for what cannot be played."""
+    """Raise CommandError if the plan cannot be played."""
     from league.hosting import require_game
 
     require_game(plan.game)
     if len(plan.contenders) < 2:
         raise CommandError("a tournament needs at least two strategies")
     if plan.meetings < 1:
-        raise CommandError("every pair meets at least once")
-    for one in plan.contenders:
-        maker(one)()
+        raise CommandError("every pair must meet at least once")
+    # Made once here, so that an error is found before hours of play.
+    for contender in plan.contenders:
+        maker(contender)()
     try:
         _openings(plan)
     except ValueError as error:
         raise CommandError(str(error)) from error
 
 
-def _openings(plan: TournamentPlan) -> tuple[tuple[str, ...], ...]:
+def _game(plan: TournamentPlan) -> Game:
     game = registry.find(plan.game)
     assert game is not None, "the plan was checked"
-    return openings(game, plan.openings, f"{plan.seed}/openings")
+    return game
+
+
+def _openings(plan: TournamentPlan) -> tuple[tuple[str, ...], ...]:
+    return openings(_game(plan), plan.openings, f"{plan.seed}/openings")
 
 
 def maker(contender: Contender) -> Make:
-    """What makes a new strategy; CommandError if nothing does."""
+    """Return a function that makes a new strategy. CommandError if the contender is not a strategy."""
     from league.hosting import players
 
     if isinstance(contender, str):
         return lambda: players.load(contender).strategy
     if not callable(contender):
-        raise CommandError(f"{contender!r} is no strategy: give its name, its class, or a function that makes one")
-    return lambda: players.enter(contender(), getattr(contender, "__name__", "a strategy")).strategy
+        raise CommandError(f"{contender!r} is not a strategy: give its name, its class, or a function that makes one")
+    name = getattr(contender, "__name__", "a strategy")
+    return lambda: players.enter(contender(), name).strategy
+
+
+# --- playing ----------------------------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """One series: the number of its pair, the number of its first match, and how many matches it has."""
+
+    pair: int
+    start: int
+    matches: int
+
+
+class PlayedTask(NamedTuple):
+    """A series that was played."""
+
+    pair: int
+    result: SeriesResult
 
 
 def run(plan: TournamentPlan, progress: Progress) -> TournamentResult:
-    """Play it all."""
+    """Play the whole tournament."""
     started = time.monotonic()
-    pairs = [Pair(*places) for places in plan.pairs]
-    done = 0
-    for at, result in _played(plan, list(_tasks(plan))):
-        pairs[at].add(result)
-        done += len(result.ends)
-        progress(done, plan.matches)
-    return TournamentResult(_document(plan, pairs, time.monotonic() - started), pairs, plan.names)
-
-
-Task = tuple[int, int, int]
-"""The number of a pair, the number of its first match, and how many."""
+    pairs = [Pair(first, second) for first, second in plan.pairs]
+    played = 0
+    for task in _played(plan, list(_tasks(plan))):
+        pairs[task.pair].add(task.result)
+        played += len(task.result.ends)
+        progress(played, plan.matches)
+    document = _document(plan, pairs, time.monotonic() - started)
+    return TournamentResult(document, pairs, plan.names)
 
 
 def _tasks(plan: TournamentPlan) -> Iterator[Task]:
-    for at in range(len(plan.pairs)):
+    for pair in range(len(plan.pairs)):
         for start in range(0, plan.meetings, SERIES):
-            yield at, start, min(SERIES, plan.meetings - start)
+            yield Task(pair, start, min(SERIES, plan.meetings - start))
 
 
-def _played(plan: TournamentPlan, tasks: list[Task]) -> Iterator[tuple[int, SeriesResult]]:
-    """The series in their order, whoever plays them."""
+def _played(plan: TournamentPlan, tasks: list[Task]) -> Iterator[PlayedTask]:
+    """Play all series, and yield them in their order."""
     jobs = min(plan.jobs or os.cpu_count() or 1, len(tasks))
-    if jobs == 1 or not all(isinstance(one, str) for one in plan.contenders):
+    # An object of this process cannot be sent to another one; a name can.
+    if jobs == 1 or not all(isinstance(contender, str) for contender in plan.contenders):
         for task in tasks:
-            yield task[0], play_task(plan, task)
+            yield PlayedTask(task.pair, play_task(plan, task))
         return
     # A new interpreter for each process: no threads or locks of ours are copied into it.
     with worker_pool(jobs, multiprocessing.get_context("spawn")) as pool:
-        yield from _in_order(pool, plan, tasks, jobs)
+        yield from _in_order(pool, plan, tasks, AHEAD * jobs)
 
 
 def _in_order(
-    pool: ProcessPoolExecutor, plan: TournamentPlan, tasks: list[Task], jobs: int
-) -> Iterator[tuple[int, SeriesResult]]:
-    """Series are handed out a few ahead, so that a long tournament fits into memory."""
+    pool: ProcessPoolExecutor,
+    plan: TournamentPlan,
+    tasks: list[Task],
+    most: int,
+) -> Iterator[PlayedTask]:
     waiting: deque[tuple[int, Future[SeriesResult]]] = deque()
     for task in tasks:
-        if len(waiting) == 4 * jobs:
-            at, result = waiting.popleft()
-            yield at, result.result()
-        waiting.append((task[0], pool.submit(play_task, plan, task)))
-    yield from ((at, result.result()) for at, result in waiting)
+        if len(waiting) == most:
+            pair, future = waiting.popleft()
+            yield PlayedTask(pair, future.result())
+        waiting.append((task.pair, pool.submit(play_task, plan, task)))
+    for pair, future in waiting:
+        yield PlayedTask(pair, future.result())
 
 
 def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
-    """Play one series, here."""
-    at, start, count = task
-    first, second = plan.pairs[at]
-    game = registry.find(plan.game)
-    assert game is not None, "the plan was checked"
-    series = SeriesPlan(game, f"{plan.seed}/{at}/{start}", start, count, _openings(plan))
+    """Play one series in this process."""
+    first, second = plan.pairs[task.pair]
+    series = SeriesPlan(
+        game=_game(plan),
+        seed=f"{plan.seed}/{task.pair}/{task.start}",
+        start=task.start,
+        count=task.matches,
+        openings=_openings(plan),
+    )
+    # Made anew for each series: a strategy must not remember an earlier one.
     return play(series, (maker(plan.contenders[first]), maker(plan.contenders[second])))
 
 
 def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:
-    """In a notebook a loop is running already: strategies that are `async` need one of their own."""
+    # A notebook runs an event loop already, and strategies that are `async` need one of their own.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -268,72 +338,82 @@ def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:
     return ThreadPoolExecutor(1).submit(work).result()
 
 
-# --- what is told -----------------------------------------------------------------------------------------------------
+# --- the document -----------------------------------------------------------------------------------------------------
 
 
 def _document(plan: TournamentPlan, pairs: Sequence[Pair], seconds: float) -> dict[str, Any]:
-    counted = [counts_of(pair) for pair in pairs]
     totals = [Score() for _ in plan.contenders]
     rows = []
-    for pair, (counts, distinct) in zip(pairs, counted, strict=True):
-        for place, me in ((pair.first, 0), (pair.second, 1)):
-            totals[place] += score_of(counts, me)
-        rows.append(_pair_row(plan, pair, counts, distinct))
-    standings = [{"strategy": name, **score.row()} for name, score in zip(plan.names, totals, strict=True)]
+    for pair in pairs:
+        counts = counts_of(pair)
+        totals[pair.first] += score_of(counts, 0)
+        totals[pair.second] += score_of(counts, 1)
+        rows.append(_pair_row(plan, pair, counts))
+    standings = []
+    for name, score in zip(plan.names, totals, strict=True):
+        standings.append({"strategy": name, **score.row()})
+    standings.sort(key=lambda row: -row["points_per_match"])
     return {
         "game": plan.game,
         "seed": plan.seed,
         "meetings": plan.meetings,
         "openings": plan.openings,
         "matches": plan.matches,
-        "distinct_matches": sum(distinct for _, distinct in counted),
-        "standings": sorted(standings, key=lambda row: -row["points_per_match"]),
+        "distinct_matches": sum(row["distinct_matches"] for row in rows),
+        "standings": standings,
         "pairs": rows,
         "failures": _failures(plan, pairs),
         "seconds": round(seconds, 3),
     }
 
 
-def _pair_row(plan: TournamentPlan, pair: Pair, counts: Sequence[int], distinct: int) -> dict[str, Any]:
-    score = score_of(counts, 0)
-    row = {"first": plan.names[pair.first], "second": plan.names[pair.second], **score.row()}
-    row["technical_losses_of_second"] = score_of(counts, 1).technical_losses
-    return row | {"matches": len(pair.result.ends), "distinct_matches": distinct}
+def _pair_row(plan: TournamentPlan, pair: Pair, counts: Sequence[int]) -> dict[str, Any]:
+    return {
+        "first": plan.names[pair.first],
+        "second": plan.names[pair.second],
+        **score_of(counts, 0).row(),
+        "technical_losses_of_second": score_of(counts, 1).technical_losses,
+        "matches": len(pair.result.ends),
+        "distinct_matches": sum(counts),
+    }
 
 
-def counts_of(pair: Pair) -> tuple[list[int], int]:
-    """How often each MatchEnd came, and how many of the matches tell something new.
+def counts_of(pair: Pair) -> list[int]:
+    """Return how often each MatchEnd came, among the matches that say something new.
 
-    In a game without chance, two strategies that played the same match, move for move, every time they sat so and began
-    so, and at least five times, always will: those matches are one observation. Everything else counts as it came.
+    In a game without chance, two strategies that always played the same match, move for move, when they sat and began
+    the same way, and did so at least five times, always will: those matches are one observation. All others count.
     """
     ends = pair.result.ends
-    counts = [ends.count(end) for end in MatchEnd]
-    repeated = {config for config, games in pair.result.moves.items() if _always_the_same(games)}
+    repeated = {start for start, games in pair.result.moves.items() if _is_always_the_same(games)}
     if not repeated:
-        return counts, len(ends)
-    openings_played = 1 + max(opening for opening, _ in pair.result.moves)
-    seen: set[tuple[int, int]] = set()
+        return [ends.count(end) for end in MatchEnd]
+    # Matches go through all openings again and again, two matches for each.
+    openings_played = 1 + max(start.opening for start in pair.result.moves)
+    counted: set[Start] = set()
     counts = [0] * len(MatchEnd)
     for number, end in enumerate(ends):
-        config = number // 2 % openings_played, number % 2
-        if config not in repeated or config not in seen:
+        start = Start(number // 2 % openings_played, number % 2)
+        if start not in repeated or start not in counted:
             counts[end] += 1
-            seen.add(config)
-    return counts, sum(counts)
+            counted.add(start)
+    return counts
 
 
-def _always_the_same(games: Counter[tuple[str, ...]]) -> bool:
+def _is_always_the_same(games: Counter[tuple[str, ...]]) -> bool:
     return len(games) == 1 and games.total() >= SAME and FAILED not in games
 
 
 def _failures(plan: TournamentPlan, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
-    """What the strategies' own code did wrong, the most frequent first."""
-    times: dict[tuple[str, str], int] = {}
+    """Return the failures of the strategies' code, the most frequent ones first."""
+    times: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
-        for told, count in pair.result.failures.items():
-            me, _, what = told.partition(" ")
-            name = plan.names[pair.first if me == "0" else pair.second]
-            times[name, what] = times.get((name, what), 0) + count
-    rows = [{"strategy": name, "failure": what, "times": count} for (name, what), count in times.items()]
+        for description, count in pair.result.failures.items():
+            place, _, failure = description.partition(" ")
+            # "0" is the first strategy of the pair, "1" the second.
+            strategy = (pair.first, pair.second)[int(place)]
+            times[plan.names[strategy], failure] += count
+    rows = []
+    for (name, failure), count in times.items():
+        rows.append({"strategy": name, "failure": failure, "times": count})
     return sorted(rows, key=lambda row: (-row["times"], row["strategy"]))

@@ -1,4 +1,4 @@
-"""`league check`: does this agent keep the protocol? A verdict per clause, with evidence."""
+"""`league check`: does this agent follow the protocol? A verdict per clause, with evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.terminal import USAGE, Command, CommandError, add_json_option, print_lines, print_result
+from league.terminal import (
+    USAGE,
+    Command,
+    CommandError,
+    add_json_option,
+    print_lines,
+    print_result,
+)
 from league.terminal.addresses import split_http
 
 if TYPE_CHECKING:
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
     from league_kit.runner import CheckReport
 
 ROLES = ("manager", "referee", "player")
+LISTED = ("id", "level", "section", "sentence")
 EXAMPLE = """\
 examples:
   league check player http://127.0.0.1:8101/mcp
@@ -26,45 +34,66 @@ examples:
   league check --hostile http://127.0.0.1:8000/mcp
   league check --hostile http://127.0.0.1:8101/mcp --listen 8000 --role player
 
---hostile sends hundreds of bad inputs, each of which must be refused and change nothing: a manager is to be started
-with --players 2 --referees 2 and nobody else, a player or referee with the kit as its manager (--listen PORT). Its role
-is found out, or given with --role.
+Without --listen, the kit calls the player as it is. With --listen PORT, the kit also serves as a manager at that port:
+start the player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. Three checks need a run
+of their own: REGISTER.retries does not answer a registration, REGISTER.stops_when_rejected rejects it, and
+REGISTER.waits_for_approval makes it wait for the operator.
 
-Without --listen the player is called as it is. With --listen PORT the kit is also a manager at that port: start the
-player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. Three checks need a run of their
-own: REGISTER.retries leaves a registration unanswered, REGISTER.stops_when_rejected rejects it, and
-REGISTER.waits_for_approval has it wait for the operator.
+--hostile sends hundreds of bad inputs. The agent must refuse each of them, and none may change its state. Start a
+manager with --players 2 --referees 2 and let nobody else register; start a player or a referee with the kit as its
+manager (--listen PORT). The kit finds out the agent's role; --role overrides it.
 
-exit status: 0 no MUST is broken, 1 one is, 2 wrong usage, or nobody listens there"""
+exit status: 0 no MUST is broken, 1 at least one is, 2 wrong usage or the agent cannot be reached"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", choices=("player",), nargs="?", help="what the agent is")
-    parser.add_argument("url", metavar="URL", nargs="?", help="where it takes requests")
+    parser.add_argument("role", choices=("player",), nargs="?", help="the agent's role")
+    parser.add_argument("url", metavar="URL", nargs="?", help="the address at which the agent takes requests")
     parser.add_argument(
-        "--hostile", metavar="URL", nargs="?", const="", help="send the agent there every bad input of the catalogue"
+        "--hostile",
+        metavar="URL",
+        nargs="?",
+        const="",
+        help="send every bad input of the catalogue to the agent at this address",
     )
-    parser.add_argument("--role", dest="hostile_role", choices=ROLES, help="with --hostile: what the agent is")
+    parser.add_argument("--role", dest="hostile_role", choices=ROLES, help="with --hostile: the agent's role")
     add_json_option(parser)
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write the report as JUnit XML")
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write the report as a web page")
-    parser.add_argument("--only", metavar="ID", action="append", default=[], help="only this check, or all below it")
-    parser.add_argument("--list", action="store_true", help="list the checks and check nothing")
     parser.add_argument(
-        "--listen", metavar="PORT", type=_port, help="be a manager at this port, so that it can register"
+        "--only",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="run only this check, or all checks below it",
+    )
+    parser.add_argument("--list", action="store_true", help="list the checks without running them")
+    parser.add_argument(
+        "--listen",
+        metavar="PORT",
+        type=_port,
+        help="serve as a manager at this port, so that the agent can register",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)")
     parser.add_argument(
-        "--wait", metavar="SECONDS", type=_positive, default=32.0, help="for a registration (default: 32)"
+        "--wait",
+        metavar="SECONDS",
+        type=_positive,
+        default=32.0,
+        help="how long to wait for a registration (default: 32)",
     )
     parser.add_argument(
-        "--time-scale", metavar="N", type=_positive, default=1.0, help="the agent runs N times as fast: shorter limits"
+        "--time-scale",
+        metavar="N",
+        type=_positive,
+        default=1.0,
+        help="divide all time limits by N, for agents that run N times as fast",
     )
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number")
     return int(text)
 
 
@@ -74,22 +103,29 @@ def _positive(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
 
 
 def run(args: argparse.Namespace) -> int:
     if args.hostile is None and (args.role is None or args.hostile_role is not None):
-        raise CommandError("say what to check: `player URL`, or `--hostile URL` with or without --role", USAGE)
+        raise CommandError(
+            "say what to check: `player URL`, or `--hostile URL` with or without --role",
+            USAGE,
+        )
     if args.list:
         return _list(args)
     from league_kit.documents import json_document
     from league_kit.text import lines
 
     report = _check(args)
-    if report.record.probes and not report.record.is_reached:
-        refused = report.record.probes[0].response.detail
-        raise CommandError(f"{report.record.target}: {refused}. Is the agent running?", USAGE)
+    record = report.record
+    # Nobody was judged, so this is no verdict: a wrong address should not look like a failed check.
+    if record.probes and not record.is_reached:
+        raise CommandError(
+            f"{record.target}: {record.probes[0].response.detail}. Is the agent running?",
+            USAGE,
+        )
     _write(args, report)
     print_result(args.json, json_document(report), lines(report))
     return 0 if report.passed else 1
@@ -103,17 +139,27 @@ def _check(args: argparse.Namespace) -> CheckReport:
     try:
         split_http(url or "")
     except ValueError as error:
-        told = f"{url or 'nothing'} is no http address; try http://127.0.0.1:8101/mcp"
-        raise CommandError(told, USAGE) from error
+        message = f"{url or 'nothing'} is not an http address; try http://127.0.0.1:8101/mcp"
+        raise CommandError(message, USAGE) from error
     _chosen(args)
-    options = Options(url, args.listen, args.host, args.wait, args.time_scale, tuple(args.only))
+    options = Options(
+        target=url,
+        listen=args.listen,
+        host=args.host,
+        wait_s=args.wait,
+        time_scale=args.time_scale,
+        only=tuple(args.only),
+    )
+    # With --json, stdout holds one document and nothing else.
     stream = sys.stderr if args.json else sys.stdout
 
     def notify(line: str) -> None:
         print_lines([line], stream)
 
     try:
-        return check_player(options, notify) if args.hostile is None else _send_bad_input(args, options, notify)
+        if args.hostile is None:
+            return check_player(options, notify)
+        return _send_bad_input(args, options, notify)
     except OSError as error:
         raise CommandError(f"cannot listen at port {args.listen}: {error.strerror or error}") from error
 
@@ -141,15 +187,15 @@ def _write(args: argparse.Namespace, report: CheckReport) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    document = _chosen(args)
-    wide = max(len(one["id"]) for one in document)
-    lines = (f"{one['id']:<{wide}}  {one['level']:<6}  {one['section']:<5}  {one['sentence']}" for one in document)
-    print_result(args.json, document, lines)
+    rows = _chosen(args)
+    width = max(len(row["id"]) for row in rows)
+    lines = (f"{row['id']:<{width}}  {row['level']:<6}  {row['section']:<5}  {row['sentence']}" for row in rows)
+    print_result(args.json, rows, lines)
     return 0
 
 
 def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
-    """The checks, or the bad inputs, that are asked for."""
+    """Return the checks, or the bad inputs, that --only names; all of them without it."""
     from league_kit.bad_input import hostile
     from league_kit.clauses import clauses_for
     from league_kit.runner import chosen
@@ -157,11 +203,19 @@ def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
     try:
         if args.hostile is not None:
             return hostile.listed(args.hostile_role, args.only)
-        clauses = clauses_for("player")
-        found = [clauses[name] for name in chosen(tuple(args.only))]
+        ids = chosen(tuple(args.only))
     except ValueError as error:
         raise CommandError(str(error), USAGE) from error
-    return [{name: getattr(one, name) for name in ("id", "level", "section", "sentence")} for one in found]
+    clauses = clauses_for("player")
+    return [{name: getattr(clauses[check_id], name) for name in LISTED} for check_id in ids]
 
 
-COMMANDS = (Command("check", "check an agent against the protocol, clause by clause", EXAMPLE, configure, run),)
+COMMANDS = (
+    Command(
+        "check",
+        "check an agent against the protocol, clause by clause",
+        EXAMPLE,
+        configure,
+        run,
+    ),
+)

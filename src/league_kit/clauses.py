@@ -14,7 +14,7 @@ FILE: Final = "clauses.json"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One requirement, as far as somebody outside can see it kept."""
+    """One requirement that can be observed from outside."""
 
     id: str
     level: str
@@ -23,19 +23,28 @@ class Clause:
     observable: tuple[str, ...]
     sentence: str
     player_level: str = ""
-    """The level for players, where it is another."""
+    """The level for players, if it is a different one."""
 
 
 @cache
 def clauses() -> Mapping[str, Clause]:
-    """Every clause by its id, in the order of the specification's list."""
+    """Return every clause by its id, in the order of the specification's list."""
     rows = json.loads(files("league_kit").joinpath(FILE).read_text(encoding="utf-8"))
     return {row["id"]: Clause(**{**row, "observable": tuple(row["observable"])}) for row in rows}
 
 
+def for_role(clause: Clause, role: str) -> Clause:
+    """Return a clause with the level it has for this role."""
+    if role == "player" and clause.player_level:
+        return replace(clause, level=clause.player_level)
+    return clause
+
+
+def is_below(check_id: str, name: str) -> bool:
+    """Is this the id with that name, or one below it?"""
+    return check_id == name or check_id.startswith((f"{name}.", f"{name}/"))
+
+
 def clauses_for(role: str) -> Mapping[str, Clause]:
-    """The clauses that can be observed in an agent of this role, each with the level it has for that role."""
-    found = {name: one for name, one in clauses().items() if role in one.observable}
-    if role != "player":
-        return found
-    return {name: replace(one, level=one.player_level or one.level) for name, one in found.items()}
+    """Return the clauses that can be observed in an agent of this role, each with the level it has for that role."""
+    return {name: for_role(clause, role) for name, clause in clauses().items() if role in clause.observable}

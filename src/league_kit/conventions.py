@@ -1,36 +1,40 @@
-"""The five conventions (spec section 13.1): how a request is wrapped, and where its answer is."""
+"""How requests are wrapped (spec section 13.1): those of the kit, and those that agents send to the kit.
+
+Both directions go through the readers of the manager, so that the kit calls as a manager calls, and reads every
+registration that a manager reads. The kit adds one thing: it reads a message out of a frame that is wrong, because the
+frame is judged by clauses of its own.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from league.gateway import tools
-from league.gateway.forms import halved, returned
-from league.gateway.normalise import named
+from league.gateway import forms, tools
+from league.gateway.normalise import normalise_request
+from league.gateway.registrations import registration_of
 from league.gateway.tools import NO_SESSION, Session, Tool
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import ENVELOPED, TOOLS_CALL, joined_halves
+from league.protocol.jsonrpc import (
+    MANAGER_LIMIT,
+    TOOLS_CALL,
+    BadRequestError,
+    RpcCall,
+    decode_call,
+)
 from league.protocol.parts import MoveRequest
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""
 
-
-class Convention(Enum):
-    """In the order in which they are tried."""
-
-    SPEC = "SPEC"
-    TYPE = "TYPE"
-    TOOLS = "TOOLS"
-    NESTED = "NESTED"
-    BARE = "BARE"
-
-
-DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE)
+DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE, Convention.LOWER)
 """Those in the documents: D1 calls by the verb, D2 by the message type (R-01)."""
+REGISTER: Final = "/register"
+"""Where some agents post the fields of a registration, without a message."""
+NO_METHOD: Final = "no method"
 
 
 @dataclass(slots=True)
@@ -39,80 +43,97 @@ class CallForm:
 
     convention: Convention = Convention.SPEC
     tools: tuple[Tool, ...] = ()
-    """What it offers as tools."""
+    """The tools that the agent lists."""
     verbs: Mapping[str, str] = field(default_factory=dict)
     """Methods in SPEC that are not the usual ones."""
-    lower_case: bool = False
-    """Are the methods in TYPE written in lower case?"""
     method: str = "handle_message"
     """The method of everything in NESTED."""
     session: Session = NO_SESSION
-    """How it is spoken to as an MCP server."""
+    """How the agent wants to be called as an MCP server."""
 
-    def wrap(self, request_id: object, message: Object, method: str | None = None) -> Object:
-        """The JSON document of a request."""
-        kind = str(message["message_type"])
-        verb = method or self.verbs.get(kind, EXCHANGES[kind].method)
-        call: Object = {"jsonrpc": "2.0", "id": request_id, "method": verb, "params": message}
-        match self.convention:
-            case Convention.TYPE:
-                return {**call, "method": method or (kind.lower() if self.lower_case else kind)}
-            case Convention.TOOLS:
-                tool = self._tool(kind)
-                params = {"name": tool.name, "arguments": tools.arguments(tool, message)}
-                return {**call, "method": TOOLS_CALL, "params": self.session.params(params)}
-            case Convention.NESTED:
-                inner = halved(message) if self.method == ENVELOPED else {"message": message}
-                return {**call, "method": self.method, "params": inner}
-            case Convention.BARE:
-                return message
-            case Convention.SPEC:
-                return call
+    def wrap(self, request_id: int, message: Object, method: str | None = None) -> Object:
+        """Return the JSON document of a request."""
+        tool = self._tool(str(message["message_type"]), method)
+        body = json.dumps(message).encode()
+        document: Object = json.loads(forms.frame(self.convention, request_id, tool, body, self.session))
+        return document
 
     def headers(self, method: str, kind: str) -> tuple[tuple[str, str], ...]:
-        """What the session wants in the head of a request."""
-        return self.session.headers(method, self._tool(kind).name if kind and method == TOOLS_CALL else "")
+        """Return the headers that the session needs."""
+        if kind and method == TOOLS_CALL:
+            return self.session.headers(method, self._tool(kind).name)
+        return self.session.headers(method)
 
-    def _tool(self, kind: str) -> Tool:
-        return tools.pick(kind, self.tools) or Tool(EXCHANGES[kind].method)
-
-
-def unpacked(content: object, sent: Object) -> object:
-    """The message MCP content holds, as the answer to the message that was sent; anything else as it is."""
-    if not isinstance(content, dict):
-        return content
-    whole = joined_halves(content)
-    if whole is not None:
-        return whole
-    if "message_type" in content or not ("content" in content or "structuredContent" in content):
-        return content
-    found = returned(content)
-    if not isinstance(found, dict):
-        return content
-    move = MoveRequest(**sent["move_request"]) if "move_request" in sent else None
-    return named(found, str(sent.get("message_type", "")), move)
-
-
-def text_of_content(content: Object) -> str:
-    """The text MCP content begins with; empty if it is none."""
-    parts = content.get("content")
-    first = parts[0] if isinstance(parts, list) and parts else None
-    text = first.get("text") if isinstance(first, dict) else None
-    return text if isinstance(text, str) else ""
+    def _tool(self, kind: str, method: str | None = None) -> Tool:
+        """Return the tool, or the method, that takes this message."""
+        verb = EXCHANGES[kind].method
+        if self.convention is Convention.TOOLS:
+            return tools.pick(kind, self.tools) or Tool(verb)
+        if method is not None:
+            return Tool(method)
+        match self.convention:
+            case Convention.TYPE:
+                return Tool(kind)
+            case Convention.LOWER:
+                return Tool(kind.lower())
+            case Convention.NESTED:
+                return Tool(self.method)
+            case _:
+                return Tool(self.verbs.get(kind, verb))
 
 
-def of_event_stream(body: bytes) -> bytes:
-    """The data of the first event: how MCP servers stream an answer."""
-    lines = body.replace(b"\r\n", b"\n").partition(b"\n\n")[0].split(b"\n")
-    return b"\n".join(line.removeprefix(b"data:").strip() for line in lines if line.startswith(b"data:"))
+class ReadRequest(NamedTuple):
+    """A request that an agent made, as a manager reads it."""
+
+    kind: str
+    """The type of its message; empty if there is none."""
+    message: Object
+    """The message in the agent's own words: these are judged."""
+    normalised: Object
+    """The message in the words of the documents."""
 
 
-def message_in(document: object) -> Object:
-    """The message of a request in any convention; empty if there is none."""
-    value: object = document
-    for name in ("params", "arguments", "message"):
-        inner = value.get(name) if isinstance(value, dict) and "message_type" not in value else None
-        if isinstance(inner, dict):
-            value = inner
-    value = joined_halves(value) or value
-    return value if isinstance(value, dict) and isinstance(value.get("message_type"), str) else {}
+NO_MESSAGE: Final = ReadRequest("", {}, {})
+
+
+def read_request(document: object, path: str) -> ReadRequest:
+    """Read a request in any convention."""
+    if not isinstance(document, dict):
+        return NO_MESSAGE
+    if path == REGISTER and is_bare(document):
+        normalised, _ = normalise_request(registration_of(document), "")
+        return ReadRequest(str(normalised["message_type"]), document, normalised)
+    call = _call_in(document)
+    if call is None or not isinstance(call.params, dict):
+        return NO_MESSAGE
+    normalised, _ = normalise_request(call.params, call.method)
+    kind = normalised.get("message_type")
+    if not isinstance(kind, str):
+        return NO_MESSAGE
+    return ReadRequest(kind, call.params, normalised)
+
+
+def is_bare(document: object) -> bool:
+    """Does this object have none of the members of a JSON-RPC request?"""
+    return isinstance(document, dict) and document.keys().isdisjoint(("jsonrpc", "method", "params"))
+
+
+def _call_in(document: Object) -> RpcCall | None:
+    frame = document
+    if not is_bare(document):
+        # A wrong version, id or method is the matter of RPC.object, RPC.id and RPC.method.
+        method = document.get("method")
+        if not isinstance(method, str) or not method:
+            method = NO_METHOD
+        frame = {**document, "jsonrpc": "2.0", "id": 0, "method": method}
+    try:
+        return decode_call(json.dumps(frame).encode(), MANAGER_LIMIT)
+    except BadRequestError:
+        return None
+
+
+def move_in(message: Object) -> MoveRequest | None:
+    """Return what a GAME_MOVE_CALL asks for; None for any other message."""
+    if "move_request" not in message:
+        return None
+    return MoveRequest(**message["move_request"])

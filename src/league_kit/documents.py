@@ -1,4 +1,4 @@
-"""The report for programs: JSON as the interface says, and JUnit XML for continuous integration."""
+"""The report for programs: JSON, and JUnit XML for continuous integration."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from league_kit.text import COUNTED
 
 
 def json_document(report: CheckReport) -> dict[str, Any]:
-    """What `--json` prints."""
+    """Return the document that `--json` prints."""
     return {
         "target": report.record.target,
         "role": report.role,
         "dialect": report.dialect,
-        "checks": [_check(one, report) for one in report.results],
-        "summary": {one.value: report.counts[one] for one in COUNTED},
+        "checks": [_check(result, report) for result in report.results],
+        "summary": {verdict.value: report.counts[verdict] for verdict in COUNTED},
     }
 
 
-def _check(one: CheckResult, report: CheckReport) -> dict[str, Any]:
+def _check(result: CheckResult, report: CheckReport) -> dict[str, Any]:
     return {
-        "id": one.name,
-        "requirement": one.clause.id,
-        "level": one.clause.level,
-        "verdict": one.verdict.value,
-        "detail": full_text(one.outcome),
-        "evidence": [as_json(piece, report.record) for piece in one.outcome.evidence],
+        "id": result.name,
+        "requirement": result.clause.id,
+        "level": result.clause.level,
+        "verdict": result.verdict.value,
+        "detail": full_text(result.outcome),
+        "evidence": [as_json(piece, report.record) for piece in result.outcome.evidence],
     }
 
 
 def junit_document(report: CheckReport) -> bytes:
-    """A test case per check; warnings pass, with their text as output."""
+    """Return a test case per check; warnings pass, with their text as output."""
     suite = Element(
         "testsuite",
         name=f"league.v2 {report.role} {report.record.target}",
@@ -45,38 +45,45 @@ def junit_document(report: CheckReport) -> bytes:
         skipped=str(report.counts[Verdict.UNTESTABLE]),
         time=f"{report.seconds:.3f}",
     )
-    for one in report.results:
-        suite.append(_case(one, report))
+    for result in report.results:
+        suite.append(_case(result, report))
     suites = Element("testsuites")
     suites.append(suite)
     indent(suites)
     return bytes(tostring(suites, encoding="utf-8", xml_declaration=True))
 
 
-def _case(one: CheckResult, report: CheckReport) -> Element:
-    case = Element("testcase", classname=f"league.{report.role}.{one.clause.section}", name=one.name, time="0")
-    message = _plain(full_text(one.outcome))
-    match one.verdict:
+def _case(result: CheckResult, report: CheckReport) -> Element:
+    case = Element(
+        "testcase",
+        classname=f"league.{report.role}.{result.clause.section}",
+        name=result.name,
+        time="0",
+    )
+    message = _plain(full_text(result.outcome))
+    match result.verdict:
         case Verdict.FAIL:
-            failure = SubElement(case, "failure", message=message, type=one.clause.level)
-            failure.text = _plain(_long(one, report))
+            failure = SubElement(case, "failure", message=message, type=result.clause.level)
+            failure.text = _plain(_long(result, report))
         case Verdict.UNTESTABLE:
             SubElement(case, "skipped", message=message)
         case Verdict.WARN:
+            # JUnit has no warnings: the case passes, and its output says why it is worth a look.
             SubElement(case, "system-out").text = f"warning: {message}"
         case Verdict.PASS:
             pass
     return case
 
 
-def _long(one: CheckResult, report: CheckReport) -> str:
-    text = f"{one.clause.section} {one.clause.level}: {one.clause.sentence}\n{full_text(one.outcome)}\n"
-    for piece in one.outcome.evidence:
-        sent, received = sent_and_received(piece, report.record)
-        text += f"\nsent:\n{sent}\n\nreceived:\n{received}\n"
+def _long(result: CheckResult, report: CheckReport) -> str:
+    clause = result.clause
+    text = f"{clause.section} {clause.level}: {clause.sentence}\n{full_text(result.outcome)}\n"
+    for piece in result.outcome.evidence:
+        exchange = sent_and_received(piece, report.record)
+        text += f"\nsent:\n{exchange.by_kit}\n\nreceived:\n{exchange.by_agent}\n"
     return text
 
 
 def _plain(text: str) -> str:
-    """XML has no way to write most control characters."""
+    """Escape control characters: XML has no way to write most of them."""
     return escaped(text, keep="\n")

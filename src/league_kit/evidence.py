@@ -1,10 +1,10 @@
-"""Evidence for people and programs: bytes as readable text, without control characters and without tokens of others."""
+"""Evidence for people and programs: bytes as readable text, without control characters and other agents' tokens."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from league.protocol.safe_text import escaped
 from league.protocol.timestamps import write
@@ -13,48 +13,72 @@ from league_kit.outcome import CheckOutcome, Evidence
 from league_kit.record import Probe, RunRecord, tokens_known
 
 MOST: Final = 2000
-"""The most characters of a body that are shown."""
+"""Maximum number of characters that are shown of a body."""
 _TOKEN: Final = re.compile(r'("auth_token"\s*:\s*")((?:[^"\\]|\\.)+)(")')
 
 
-def text_of(raw: bytes, known: Collection[str], most: int = MOST) -> str:
-    """Bytes as text: line breaks stay, other invisible characters are escaped, tokens of others are masked."""
+class Exchange(NamedTuple):
+    """Both directions of one piece of evidence, as text."""
+
+    by_kit: str
+    by_agent: str
+
+
+def text_of(raw: bytes, public_tokens: Collection[str], most: int = MOST) -> str:
+    """Return bytes as text: line breaks stay, other invisible characters are escaped, tokens of others are masked."""
+
+    def mask(field: re.Match[str]) -> str:
+        if field[2] in public_tokens:
+            return field[0]
+        return f"{field[1]}{masked(field[2])}{field[3]}"
+
     # Tokens are masked before the text is cut: the pattern does not find half a token.
     whole = raw[: most * 4].decode("utf-8", "backslashreplace").replace("\r\n", "\n")
-    whole = _TOKEN.sub(
-        lambda found: found[0] if found[2] in known else f"{found[1]}{masked(found[2])}{found[3]}", whole
-    )
-    shown = escaped(whole[:most], keep="\n")
-    left = len(raw) - most
-    return f"{shown}… ({left} more bytes)" if left > 0 and len(whole) > most else shown
+    whole = _TOKEN.sub(mask, whole)
+    text = escaped(whole[:most], keep="\n")
+    if len(raw) > most and len(whole) > most:
+        text += f"… ({len(raw) - most} more bytes)"
+    return text
 
 
-def sent_and_received(evidence: Evidence, record: RunRecord) -> tuple[str, str]:
-    """What the kit sent (or answered), and what the agent answered (or sent)."""
-    known = tokens_known(record)
+def sent_and_received(evidence: Evidence, record: RunRecord) -> Exchange:
+    """Return both directions: a request of the kit and its answer, or a request of the agent and its answer."""
+    tokens = tokens_known(record)
     if isinstance(evidence, Probe):
-        return text_of(evidence.sent, known), text_of(evidence.response.raw, known) or "nothing"
-    answer = "the connection was closed" if evidence.answer is None else text_of(evidence.answer, known)
-    return answer, text_of(evidence.head + evidence.body, known)
+        received = text_of(evidence.response.raw, tokens) or "nothing"
+        return Exchange(text_of(evidence.sent, tokens), received)
+    answer = "the connection was closed"
+    if evidence.answer is not None:
+        answer = text_of(evidence.answer, tokens)
+    return Exchange(answer, text_of(evidence.head + evidence.body, tokens))
 
 
 def as_json(evidence: Evidence, record: RunRecord) -> dict[str, Any]:
-    """One piece of evidence for programs."""
-    sent, received = sent_and_received(evidence, record)
-    if isinstance(evidence, Probe):
-        times = {"at": write(evidence.at), "seconds": round(evidence.seconds, 3), "limit_seconds": evidence.limit_s}
-        posted = evidence.posted
-        own = {"posted": text_of(posted.head + posted.body, tokens_known(record))} if posted else {}
-        return {"step": evidence.label, **times, "sent": sent, "received": received, **own}
-    return {
-        "step": f"request of the player to {evidence.place}",
+    """Return one piece of evidence for programs."""
+    exchange = sent_and_received(evidence, record)
+    if not isinstance(evidence, Probe):
+        return {
+            "step": f"request of the player to {evidence.place}",
+            "at": write(evidence.at),
+            "received": exchange.by_agent,
+            "answered": exchange.by_kit,
+        }
+    document = {
+        "step": evidence.label,
         "at": write(evidence.at),
-        "received": received,
-        "answered": sent,
+        "seconds": round(evidence.seconds, 3),
+        "limit_seconds": evidence.limit_s,
+        "sent": exchange.by_kit,
+        "received": exchange.by_agent,
     }
+    posted = evidence.posted
+    if posted is not None:
+        # The answer came as a request of its own: the response above is only an acknowledgement.
+        document["posted"] = text_of(posted.head + posted.body, tokens_known(record))
+    return document
 
 
 def full_text(outcome: CheckOutcome) -> str:
-    """Detail and advice as one text."""
+    """Return detail and advice as one text."""
     detail = outcome.detail[:1].upper() + outcome.detail[1:]
     return f"{detail}. {outcome.advice}" if outcome.advice else detail

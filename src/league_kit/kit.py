@@ -1,25 +1,36 @@
 """The kit: sends requests to the agent, waits for answers that come as requests of their own, and records all."""
 
+# Theory of operation
+#
+# The kit plays manager and referee against one agent. Scenarios (scenarios.py, malformed.py, registering.py) call
+# `send_…`; every call makes one request on a connection of its own and appends one Probe to the record.
+#
+# Two things make one request take longer than its answer. A busy agent (429, 503) is asked again when it said: that is
+# not a fault, and only the last answer counts. And an invitation or a call may be acknowledged first and answered
+# later, by a request of the agent's own: the kit then waits for that request, at most as long as the time limit of the
+# exchange allows, and less where the agent has always answered at once. One posted answer counts for one probe only.
+#
+# The kit never judges here, and it never raises for what an agent does: whatever happens becomes part of the record.
+
 from __future__ import annotations
 
 import asyncio
 import json
 import secrets
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
-from league_kit.conventions import CallForm, Convention, Object
+from league_kit.conventions import CallForm, Object
 from league_kit.kit_server import MANAGER, REFEREE, KitServer, new_token
 from league_kit.messages import MessageWriter
 from league_kit.record import (
     BUSY,
     OPPONENT,
     Arrival,
-    ParsedAnswer,
     Probe,
     RunRecord,
     is_bare_acknowledgement,
@@ -37,8 +48,9 @@ UNLIKELY_WAIT_S: Final = 0.2
 """The same for an agent that has always answered in the result."""
 LONGEST_WAIT_S: Final = 10.0
 BUSY_RETRIES: Final = 3
+USUAL_RETRY_AFTER_S: Final = 2.0
 LAST_MATCH: Final = 1_000_000
-"""Out of so many the number of the matches of a run is drawn."""
+"""The number of a run's matches is drawn up to this one."""
 Notify = Callable[[str], None]
 """Gets lines for the person who waits."""
 
@@ -70,19 +82,26 @@ class Kit:
     numbers: int = 0
 
     def __post_init__(self) -> None:
-        self.record.own_tokens |= (own := {new_token("league_manager"), new_token("REF01")})
-        manager, referee = sorted(own, key=lambda token: token.startswith("tok_REF01"))
-        url = self.server.url
-        number = secrets.randbelow(LAST_MATCH) + 1
-        self.writer = MessageWriter("P01", url + REFEREE, url + OPPONENT, manager, referee, number, names_player=False)
+        manager_token = new_token("league_manager")
+        referee_token = new_token("REF01")
+        self.record.own_tokens |= {manager_token, referee_token}
+        self.writer = MessageWriter(
+            player_id="P01",
+            referee_url=self.server.url + REFEREE,
+            opponent_url=self.server.url + OPPONENT,
+            manager_token=manager_token,
+            referee_token=referee_token,
+            match_number=secrets.randbelow(LAST_MATCH) + 1,
+            names_player=False,
+        )
 
     @property
     def manager_url(self) -> str:
         return self.server.url + MANAGER
 
     def limit_s(self, kind: str) -> float:
-        row = EXCHANGES.get(kind)
-        return (row.limit_s if row else PROBE_S) / self.options.time_scale
+        limit_s = EXCHANGES[kind].limit_s if kind in EXCHANGES else PROBE_S
+        return limit_s / self.options.time_scale
 
     def next_id(self) -> int:
         self.numbers += 1
@@ -92,107 +111,127 @@ class Kit:
 
     async def send_message(self, label: str, message: Object, plain: bool = True) -> Probe:
         """Send a message in the form the agent understands; an invitation or a call waits for its answer."""
-        return await self.send_as(label, message, self.form, None, plain)
+        return await self.send_as(label, message, self.form, plain=plain)
 
     async def send_as(
-        self, label: str, message: Object, form: CallForm, method: str | None = None, plain: bool = False
+        self,
+        label: str,
+        message: Object,
+        form: CallForm,
+        method: str | None = None,
+        plain: bool = False,
     ) -> Probe:
         """Send a message in a form, and with a method, that the agent may not understand."""
         number = self.next_id()
         document = form.wrap(number, message, method)
-        kind = str(message["message_type"])
-        name, is_rpc = str(document.get("method", "")), form.convention is not Convention.BARE
-        body = json.dumps(document).encode()
-        made = await self._post(label, body, kind, message, number, name, is_rpc, form.convention)
-        first = replace(made, plain=plain and made.proper)
-        may_follow = first.is_empty or (first.is_readable and first.parsed.error is None)
-        if may_follow and is_bare_acknowledgement(kind, first.parsed.content):
-            return await self._with_posted_answer(first, self._posted_wait_s(first))
-        return self._recorded(first)
-
-    def _posted_wait_s(self, first: Probe) -> float:
-        """How long to wait for an answer as a request of its own; short where none is to be expected."""
-        left = self.limit_s(first.kind) - first.response.seconds
-        alike = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL") if first.kind == "GAME_MOVE_CALL" else (first.kind,)
-        before = [one for one in self.record.of_kind(*alike) if one.is_answered]
-        habit = bool(before) and before[-1].posted is None
-        if habit:
-            return min(left, UNLIKELY_WAIT_S)
-        return min(left, POSTED_WAIT_S) if self.record.convention is None else left
+        is_rpc = form.convention is not Convention.BARE
+        probe = await self._post(
+            label,
+            json.dumps(document).encode(),
+            str(document.get("method", "")),
+            request_id=number,
+            message=message,
+            proper=is_rpc,
+            convention=form.convention,
+        )
+        probe = replace(probe, plain=plain and is_rpc)
+        is_taken = probe.is_readable and probe.parsed.error is None
+        if (probe.is_empty or is_taken) and is_bare_acknowledgement(message, probe.parsed.content):
+            probe = await self._with_posted_answer(probe)
+        return self._recorded(probe)
 
     async def send_document(self, label: str, document: object, proper: bool = True) -> Probe:
-        """Send a JSON document that is no message of ours."""
+        """Send a JSON document that is not a message of ours."""
         fields = document if isinstance(document, dict) else {}
-        method = str(fields.get("method", ""))
-        return self._recorded(
-            await self._post(label, json.dumps(document).encode(), "", {}, fields.get("id"), method, proper)
+        probe = await self._post(
+            label,
+            json.dumps(document).encode(),
+            str(fields.get("method", "")),
+            request_id=fields.get("id"),
+            proper=proper,
         )
+        return self._recorded(probe)
 
-    async def send_raw(self, label: str, body: bytes, request_id: object = None) -> Probe:
-        """Send bytes that are no proper request."""
-        return self._recorded(await self._post(label, body, "", {}, request_id, "", proper=False))
+    async def send_raw(self, label: str, body: bytes) -> Probe:
+        """Send bytes that are not a proper request."""
+        return self._recorded(await self._post(label, body))
 
-    async def send_http(self, label: str, request: RawRequest) -> Probe:
-        """Send a request that is wrong as HTTP already."""
-        at = time.time()
-        response = await send_request(request, HTTP_PROBE_S)
-        return self._recorded(
-            Probe(label, "", {}, None, request.method, False, request.raw(), response, at, HTTP_PROBE_S, ParsedAnswer())
-        )
+    async def send_bad(self, label: str, request: RawRequest, limit_s: float = PROBE_S) -> Probe:
+        """Send these bytes, whatever they are, and read the answer as that of a message."""
+        return self._recorded(await self.send_aside(request, label, limit_s))
 
-    async def send_bad(self, label: str, request: RawRequest) -> Probe:
-        """Send whatever this is, and read the answer as that of a message."""
-        return self._recorded(await self.send_aside(request, label))
-
-    async def send_aside(self, request: RawRequest, label: str = "") -> Probe:
-        """The same for what is not judged, and so not recorded."""
-        response, at = await self._send(request, PROBE_S)
+    async def send_aside(self, request: RawRequest, label: str = "", limit_s: float = PROBE_S) -> Probe:
+        """Do the same without recording it, because it is not judged."""
+        response = await self._send(request, limit_s)
         parsed = parse_answer(response, Convention.SPEC, {})
-        return Probe(label, "", {}, None, request.method, False, request.raw(), response, at, PROBE_S, parsed)
+        return Probe(label, request.raw(), response, limit_s, parsed, request.method)
 
     async def _post(
         self,
         label: str,
         body: bytes,
-        kind: str,
-        message: Object,
-        request_id: object,
-        method: str,
-        proper: bool,
+        method: str = "",
+        request_id: object = None,
+        message: Object | None = None,
+        proper: bool = False,
         convention: Convention = Convention.SPEC,
     ) -> Probe:
+        message = message or {}
+        kind = str(message.get("message_type", ""))
         request = RawRequest(self.options.target, body, headers=self.form.headers(method, kind))
         limit_s = self.limit_s(kind)
-        response, at = await self._send(request, limit_s)
+        response = await self._send(request, limit_s)
         parsed = parse_answer(response, convention, message)
-        return Probe(label, kind, message, request_id, method, proper, request.raw(), response, at, limit_s, parsed)
+        return Probe(
+            label,
+            request.raw(),
+            response,
+            limit_s,
+            parsed,
+            method,
+            request_id,
+            message,
+            proper,
+        )
 
-    async def _send(self, request: RawRequest, limit_s: float) -> tuple[RawResponse, float]:
-        """The answer, and when what it answers was sent. A busy agent is asked again when it said: that is no fault
-        (section 6.3)."""
+    async def _send(self, request: RawRequest, limit_s: float) -> RawResponse:
+        """Send a request; ask a busy agent again when it said, for that is not a fault (section 6.3)."""
         retries = BUSY_RETRIES
         while True:
-            at = time.time()
             response = await send_request(request, limit_s)
             if response.status not in BUSY or retries == 0:
-                return response, at
+                return response
             retries -= 1
-            told = response.headers.get("retry-after", "2")
-            pause = float(told) if told.isdecimal() else 2.0
-            await asyncio.sleep(min(pause, LONGEST_WAIT_S) / self.options.time_scale)
+            retry_after = response.headers.get("retry-after", "")
+            pause_s = float(retry_after) if retry_after.isdecimal() else USUAL_RETRY_AFTER_S
+            await asyncio.sleep(min(pause_s, LONGEST_WAIT_S) / self.options.time_scale)
 
-    async def _with_posted_answer(self, first: Probe, left_s: float) -> Probe:
-        """The same probe with the answer that came as a request of its own, if one did."""
-        wanted = EXCHANGES[first.kind].replies
+    # --- answers as requests of their own -----------------------------------------------------------------------------
+
+    async def _with_posted_answer(self, probe: Probe) -> Probe:
+        """Return the same probe with the answer that came as a request of its own, if one did."""
+        replies = EXCHANGES[probe.kind].replies
+        match_id = probe.message.get("match_id")
+        used = {id(earlier.posted) for earlier in self.record.probes if earlier.posted is not None}
 
         def fits(arrival: Arrival) -> bool:
-            same = arrival.message.get("match_id") == first.message.get("match_id")
-            return arrival.kind in wanted and same and arrival.at >= first.at
+            is_reply = arrival.kind in replies and arrival.message.get("match_id") == match_id
+            return is_reply and arrival.at >= probe.at and id(arrival) not in used
 
-        taken = {id(one.posted) for one in self.record.probes if one.posted is not None}
-        there = [one for one in self.record.arrivals if fits(one) and id(one) not in taken]
-        posted = there[0] if there else await self.server.wait_for(fits, left_s)
-        return self._recorded(replace(first, posted=posted))
+        return replace(probe, posted=await self.server.wait_for(fits, self._posted_wait_s(probe)))
+
+    def _posted_wait_s(self, probe: Probe) -> float:
+        """Return how long to wait for an answer as a request of its own; short where none is to be expected."""
+        remaining_s = self.limit_s(probe.kind) - probe.response.seconds
+        kinds = {probe.kind}
+        if probe.kind == "GAME_MOVE_CALL":
+            kinds.add("CHOOSE_PARITY_CALL")
+        answered = [earlier for earlier in self.record.of_kind(*kinds) if earlier.is_answered]
+        if answered and answered[-1].posted is None:
+            return min(remaining_s, UNLIKELY_WAIT_S)
+        if self.record.convention is None:
+            return min(remaining_s, POSTED_WAIT_S)
+        return remaining_s
 
     def _recorded(self, probe: Probe) -> Probe:
         self.record.probes.append(probe)
@@ -201,7 +240,7 @@ class Kit:
 
 @asynccontextmanager
 async def open_kit(options: Options, server: KitServer, record: RunRecord, notify: Notify) -> AsyncIterator[Kit]:
-    """A kit that can be registered with, as long as the block lasts."""
+    """Open a kit that agents can register with as long as the block lasts."""
     await server.open(options.host, options.listen or 0)
     try:
         kit = Kit(options, record, server)

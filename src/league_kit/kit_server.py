@@ -1,5 +1,16 @@
 """The kit's HTTP server: it answers as manager, as referee, and as the opponent that no player may call."""
 
+# Theory of operation
+#
+# The server takes every request, however it is wrapped, and hands it to one of four parts by its path: the manager and
+# the referee (/mcp, /referee/mcp, and /register for agents that post bare fields), the members that the kit registers
+# with somebody else's manager (below /hosted/), and the opponent (/opponent/mcp). Each request becomes an Arrival in
+# the record, together with the answer it got. Scenarios wait for arrivals with `wait_for`.
+#
+# Registrations are answered by what the run tests: rejected (E020), put off once (E043), left without an answer for a
+# second, or accepted. An accepted agent first gets an unusual id; if it registers again before the kit has sent
+# anything, it did not take that id, and gets a usual one. After that it keeps its id and only gets new tokens.
+
 from __future__ import annotations
 
 import asyncio
@@ -7,15 +18,15 @@ import json
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from league.gateway.forms import halved
+from league.gateway.forms import halved, tool_result
 from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
-from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
+from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT, TOOLS_CALL
 from league.protocol.versions import PROTOCOL
-from league_kit.conventions import Object, message_in
+from league_kit.conventions import Object, ReadRequest, is_bare, read_request
 from league_kit.messages import LEAGUE
 from league_kit.record import OPPONENT, Arrival, RegisteredAgent, RunRecord
 
@@ -24,28 +35,54 @@ UNUSUAL_ID: Final = "kit-player-7f"
 USUAL_ID: Final = "P01"
 UNANSWERED_S: Final = 1.0
 """How long registrations get no answer, in whatever form they come (REGISTER.retries)."""
-MANAGER, REFEREE, HOSTED = "/mcp", "/referee/mcp", "/hosted/"
-"""Where the kit is a manager, a referee, and (below the last) players and referees of somebody else's league."""
+MANAGER: Final = "/mcp"
+REFEREE: Final = "/referee/mcp"
+HOSTED: Final = "/hosted/"
+"""Below this path the kit plays members of somebody else's league."""
+
+
+class _Registration(NamedTuple):
+    """How a registration is answered."""
+
+    response: str
+    id_name: str
+    meta_name: str
+
+
 _REGISTRATIONS: Final = {
-    "LEAGUE_REGISTER_REQUEST": ("LEAGUE_REGISTER_RESPONSE", "player_id", "player_meta"),
-    "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTER_RESPONSE", "referee_id", "referee_meta"),
+    "LEAGUE_REGISTER_REQUEST": _Registration("LEAGUE_REGISTER_RESPONSE", "player_id", "player_meta"),
+    "REFEREE_REGISTER_REQUEST": _Registration("REFEREE_REGISTER_RESPONSE", "referee_id", "referee_meta"),
 }
+
+
+class _Waiter(NamedTuple):
+    """Somebody who waits for a request like this."""
+
+    fits: Callable[[Arrival], bool]
+    arrival: asyncio.Future[Arrival]
 
 
 class KitServer:
     """Answers and records the requests that the agent makes by itself."""
 
-    def __init__(self, record: RunRecord, rejects: str = "", drops_first: bool = True, derives: bool = False) -> None:
+    def __init__(
+        self,
+        record: RunRecord,
+        rejects: str = "",
+        drops_first: bool = True,
+        derives: bool = False,
+    ) -> None:
         self._record = record
-        self._scheme: Object = {"token_scheme": "derived"} if derives else {}
+        self._derives = derives
+        """Does the kit announce that tokens are derived? Then the agent must keep its tokens."""
         self._rejects = rejects
         """The error that registrations get: E020 all of them, E043 the first."""
         self._drops = drops_first
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
-        self._waiting: list[tuple[Callable[[Arrival], bool], asyncio.Future[Arrival]]] = []
+        self._waiters: list[_Waiter] = []
+        # One query is refused with E012, to see the agent register again; not where it must keep its tokens.
         self._sent_e012 = derives
-        """One query is refused, to see the agent register again; not where its tokens are to stay what they are."""
         self.url = ""
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -66,167 +103,218 @@ class KitServer:
         try:
             while await self._exchange(reader, writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, asyncio.CancelledError):
-            pass  # the peer went away or speaks no HTTP, or the run is over
+        except (
+            OSError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+            ValueError,
+            asyncio.CancelledError,
+        ):
+            pass  # the peer went away or does not speak HTTP, or the run is over
         finally:
             self._writers.discard(writer)
             writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; True if the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
-        fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:-2])
+        first_line, *lines = head.split(b"\r\n")[:-2]
+        fields = dict(line.lower().split(b":", 1) for line in lines)
         body = await _body(reader, fields)
-        place = head.split(b" ", 2)[1].decode("latin-1").partition("?")[0]
+        place = first_line.split(b" ", 2)[1].decode("latin-1").partition("?")[0]
         answer = self._arrived(place, head, body)
         if answer is None:
             return False
         status = b"200 OK" if answer else b"204 No Content"
-        writer.write(
-            b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(answer))
-        )
+        writer.write(b"HTTP/1.1 %b\r\nContent-Type: application/json\r\n" % status)
+        writer.write(b"Content-Length: %d\r\n\r\n" % len(answer))
         writer.write(answer)
         await writer.drain()
-        return b"close" not in fields.get(b"connection", b"").lower() and b"HTTP/1.1" in head.split(b"\r\n", 1)[0]
+        return b"close" not in fields.get(b"connection", b"").lower() and b"HTTP/1.1" in first_line
 
     def _arrived(self, place: str, head: bytes, body: bytes) -> bytes | None:
         try:
             document: object = json.loads(body)
         except ValueError:
             document = None
-        message = message_in(document)
-        answer = self._answer(place, document, message)
-        arrival = Arrival(time.time(), place, head, body, document, message, answer)
+        request = read_request(document, place)
+        answer = self._answer(place, document, request)
+        arrival = Arrival(time.time(), place, head, body, document, request.kind, request.message, answer)
         self._record.arrivals.append(arrival)
-        for fits, waiting in self._waiting:
-            if not waiting.done() and fits(arrival):
-                waiting.set_result(arrival)
+        for waiter in self._waiters:
+            if not waiter.arrival.done() and waiter.fits(arrival):
+                waiter.arrival.set_result(arrival)
         return answer
 
     async def wait_for(self, fits: Callable[[Arrival], bool], timeout_s: float) -> Arrival | None:
-        """The next request like this; None if none comes in time."""
-        waiting: asyncio.Future[Arrival] = asyncio.get_running_loop().create_future()
-        entry = (fits, waiting)
-        self._waiting.append(entry)
+        """Return the first request like this, the next if there was none; None if none comes in time."""
+        for arrival in self._record.arrivals:
+            if fits(arrival):
+                return arrival
+        waiter = _Waiter(fits, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
         try:
             async with asyncio.timeout(max(timeout_s, 0)):
-                return await waiting
+                return await waiter.arrival
         except TimeoutError:
             return None
         finally:
-            self._waiting.remove(entry)
+            self._waiters.remove(waiter)
 
     # --- what it answers ----------------------------------------------------------------------------------------------
 
-    def _answer(self, place: str, document: object, message: Object) -> bytes | None:
-        kind = message.get("message_type")
+    def _answer(self, place: str, document: object, request: ReadRequest) -> bytes | None:
         if place == OPPONENT:
             return _error(document, "E032", "players do not talk to each other")
-        if place.startswith(HOSTED):
-            return _result(document, _acknowledgement(message))
-        if kind in _REGISTRATIONS:
-            return self._registering(document, message)
-        if kind == "LEAGUE_QUERY":
-            return self._query(document, message)
-        pinged = isinstance(document, dict) and document.get("method") == "ping"
-        if kind in REPLY_TYPES or pinged:
-            return _result(document, {} if pinged else {"status": "ACKNOWLEDGED"})
-        return _error(document, "E036", "this manager is a conformance kit and takes registrations and queries only")
+        if place.startswith(HOSTED) or _member_of(document, "method") == "ping":
+            return _result(document, _acknowledgement(request.message))
+        if request.kind in _REGISTRATIONS:
+            return self._registering(document, request)
+        if request.kind == "LEAGUE_QUERY":
+            return self._query(document, request.message)
+        if request.kind in REPLY_TYPES:
+            return _result(document, {"status": "ACKNOWLEDGED"})
+        return _error(
+            document,
+            "E036",
+            "this manager is a conformance kit and takes registrations and queries only",
+        )
 
-    def _registering(self, document: object, message: Object) -> bytes | None:
+    def _registering(self, document: object, request: ReadRequest) -> bytes | None:
         record = self._record
-        response, id_name, meta_name = _REGISTRATIONS[str(message["message_type"])]
+        row = _REGISTRATIONS[request.kind]
         now = time.time()
+        reply = _reply(request.message, row.response)
         if self._rejects == "E020":
             record.rejected_at = record.rejected_at or now
-            return _result(document, {**_reply(message, response, now), **_rejected("E020", "the league is full")})
+            return _result(document, {**reply, **_rejected("E020", "the league is full")})
         if self._rejects == "E043" and record.put_off_at is None:
             record.put_off_at = now
             refusal = _rejected("E043", "waiting for the operator's approval, as A01; register again later")
-            waiting = {"context": {"pending": True, "applicant_id": "A01"}}
-            return _result(document, {**_reply(message, response, now), **refusal, **waiting})
+            context = {"pending": True, "applicant_id": "A01"}
+            return _result(document, {**reply, **refusal, "context": context})
         if self._drops and now < (record.dropped_at or now) + UNANSWERED_S / record.time_scale:
             record.dropped_at = record.dropped_at or now
             return None
-        given = record.member
+        meta = request.normalised.get(row.meta_name)
+        member = self._enrol(meta if isinstance(meta, dict) else {})
+        accepted = {
+            "status": "ACCEPTED",
+            row.id_name: member.id,
+            "league_id": LEAGUE,
+            "reason": None,
+            "auth_token": member.tokens[-1],
+        }
+        if self._derives:
+            accepted["token_scheme"] = "derived"
+        return _result(document, {**reply, **accepted})
+
+    def _enrol(self, meta: Object) -> RegisteredAgent:
+        """Give the agent an id and a new token."""
+        record = self._record
         agent_id = UNUSUAL_ID
-        if given is not None:
-            # Registered again before anything was asked: it did not take the unusual id. Later it keeps its id.
-            agent_id = given.id if record.probes or self._sent_e012 else USUAL_ID
-        token = f"tok_{agent_id}_{secrets.token_urlsafe(24)}"
-        meta = message.get(meta_name)
-        kept = given.tokens if given is not None else ()
-        record.member = RegisteredAgent(agent_id, (*kept, token), meta if isinstance(meta, dict) else {})
-        accepted = {"status": "ACCEPTED", id_name: agent_id, "league_id": LEAGUE, "reason": None}
-        reply = _reply(message, response, now)
-        return _result(document, {**reply, **accepted, **self._scheme, "auth_token": token})
+        earlier: tuple[str, ...] = ()
+        if record.member is not None:
+            earlier = record.member.tokens
+            has_begun = bool(record.probes) or self._sent_e012
+            agent_id = record.member.id if has_begun else USUAL_ID
+        record.member = RegisteredAgent(agent_id, (*earlier, new_token(agent_id)), meta)
+        return record.member
 
     def _query(self, document: object, message: Object) -> bytes:
         if not self._sent_e012 and self._record.member is not None:
             self._sent_e012 = True
             return _error(document, "E012", "this token belongs to nobody here any more")
-        data: Object = {"standings": [], "current_round": 1, "rounds": [], "next_match": None, "matches": []}
-        reply = _reply(message, "LEAGUE_QUERY_RESPONSE", time.time())
-        kind = message.get("query_type")
-        return _result(document, {**reply, "query_type": kind or "GET_STATUS", "success": True, "data": data})
+        reply = _reply(message, "LEAGUE_QUERY_RESPONSE")
+        data: Object = {
+            "standings": [],
+            "current_round": 1,
+            "rounds": [],
+            "next_match": None,
+            "matches": [],
+        }
+        query_type = message.get("query_type") or "GET_STATUS"
+        return _result(document, {**reply, "query_type": query_type, "success": True, "data": data})
 
 
 def _rejected(code: str, reason: str) -> Object:
     row = ERRORS[code]
-    named = {"error_code": code, "error_name": row.name, "rpc_code": row.number(Family.PLAYER_REGISTRATION)}
-    return {"status": "REJECTED", "player_id": None, "reason": reason, **named}
+    return {
+        "status": "REJECTED",
+        "player_id": None,
+        "reason": reason,
+        "error_code": code,
+        "error_name": row.name,
+        "rpc_code": row.number(Family.PLAYER_REGISTRATION),
+    }
 
 
 async def _body(reader: asyncio.StreamReader, fields: dict[bytes, bytes]) -> bytes:
     if b"chunked" not in fields.get(b"transfer-encoding", b"").lower():
-        return await reader.readexactly(min(int(fields.get(b"content-length", b"0")), MANAGER_LIMIT))
+        size = int(fields.get(b"content-length", b"0"))
+        return await reader.readexactly(min(size, MANAGER_LIMIT))
     body = b""
     while True:
-        size = int((await reader.readline()).partition(b";")[0], 16)
-        body += (await reader.readexactly(size + 2))[:size]
+        line = await reader.readline()
+        size = int(line.partition(b";")[0], 16)
+        chunk = await reader.readexactly(size + 2)
+        body += chunk[:size]
         if size == 0 or len(body) > MANAGER_LIMIT:
             return body
 
 
-def _reply(message: Object, kind: str, now: float) -> Object:
+def _reply(message: Object, kind: str) -> Object:
     return {
         "protocol": PROTOCOL,
         "message_type": kind,
         "sender": tokens.MANAGER,
-        "timestamp": timestamps.write(now),
+        "timestamp": timestamps.write(time.time()),
         "conversation_id": message.get("conversation_id") or "conv-kit",
     }
 
 
 def _acknowledgement(message: Object) -> Object:
-    """What a good member answers to a notification; {} to `ping`."""
+    """Return the answer of a good member to a notification; {} to `ping`."""
     if not message:
         return {}
     kind = str(message["message_type"])
-    said: Object = {name: message[name] for name in ("round_id", "match_id") if name in message}
-    replies = EXCHANGES[kind].replies if kind in EXCHANGES else (f"{kind}_ACK",)
-    return {**_reply(message, replies[0], time.time()), "sender": "player:kit", "status": "ACKNOWLEDGED", **said}
+    reply = EXCHANGES[kind].replies[0] if kind in EXCHANGES else f"{kind}_ACK"
+    echoed: Object = {name: message[name] for name in ("round_id", "match_id") if name in message}
+    return {
+        **_reply(message, reply),
+        "sender": "player:kit",
+        "status": "ACKNOWLEDGED",
+        **echoed,
+    }
 
 
-def _id_of(document: object) -> Any:
-    return document.get("id") if isinstance(document, dict) else None
+def _member_of(document: object, name: str) -> Any:
+    return document.get(name) if isinstance(document, dict) else None
 
 
 def _result(document: object, result: Object) -> bytes:
-    """In JSON-RPC, unless the request came without it; as MCP content too, if it came as the call of a tool."""
-    bare = isinstance(document, dict) and "jsonrpc" not in document and "message_type" in document
-    if isinstance(document, dict) and document.get("method") == "tools/call":
-        text = {"type": "text", "text": json.dumps(result)}
-        result = {**result, "content": [text], "structuredContent": result, "isError": False}
-    if isinstance(document, dict) and document.get("method") == ENVELOPED:
+    """Wrap a result as the request was wrapped."""
+    if is_bare(document):
+        return json.dumps(result).encode()
+    method = _member_of(document, "method")
+    if method == TOOLS_CALL:
+        result = tool_result(result)
+    if method == ENVELOPED:
         result = {**result, **halved(result)}
-    return json.dumps(result if bare else {"jsonrpc": "2.0", "id": _id_of(document), "result": result}).encode()
+    return json.dumps({"jsonrpc": "2.0", "id": _member_of(document, "id"), "result": result}).encode()
 
 
 def _error(document: object, code: str, detail: str) -> bytes:
     row = ERRORS[code]
-    data = {"error_code": code, "error_description": row.name, "error_name": row.name, "error_detail": detail}
-    error = {"code": row.number(Family.QUERY), "message": row.name, "data": {"message_type": "LEAGUE_ERROR", **data}}
-    return json.dumps({"jsonrpc": "2.0", "id": _id_of(document), "error": error}).encode()
+    data = {
+        "message_type": "LEAGUE_ERROR",
+        "error_code": code,
+        "error_description": row.name,
+        "error_name": row.name,
+        "error_detail": detail,
+    }
+    error = {"code": row.number(Family.QUERY), "message": row.name, "data": data}
+    return json.dumps({"jsonrpc": "2.0", "id": _member_of(document, "id"), "error": error}).encode()
 
 
 def new_token(owner: str) -> str:

@@ -1,7 +1,12 @@
-"""The messages of the kit as manager and as referee. All are right; scenarios change them where they must be wrong."""
+"""The messages of the kit as manager and as referee. All are right; scenarios change those that must be wrong."""
+
+# Every message is complete: it has all fields that any of the documents asks for, so that a refusal is never the kit's
+# fault. Tokens are the kit's own, and an attempt has its own token. Match ids differ from run to run, because players
+# may remember the matches of an earlier one.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from league.protocol import timestamps
@@ -12,7 +17,6 @@ from league_kit.conventions import Object
 __all__ = ["LEAGUE", "MessageWriter", "number_in"]
 REFEREE = "REF01"
 EVEN_ODD = "even_odd"
-ROW = ("played", "wins", "draws", "losses", "points")
 
 
 @dataclass(slots=True)
@@ -31,35 +35,36 @@ class MessageWriter:
 
     @property
     def opponent_id(self) -> str:
-        return "P02" if self.player_id != "P02" else "P03"
+        return "P03" if self.player_id == "P02" else "P02"
 
     def match_id(self, number: int) -> str:
-        """The match of a round; every round has one, for nobody plays twice in a round."""
+        """Return the id of the match of a round; every round has one, because nobody plays twice in a round."""
         return f"R{number}M{self.match_number}"
 
-    def _from(self, sender: str, token: str, kind: str, conversation: str, now: float) -> Object:
+    def _from(self, sender: str, token: str, kind: str, conversation: str) -> Object:
         return {
             "protocol": PROTOCOL,
             "message_type": kind,
             "sender": sender,
-            "timestamp": timestamps.write(now),
+            "timestamp": timestamps.write(time.time()),
             "conversation_id": conversation,
             "auth_token": token,
         }
 
-    def _manager(self, kind: str, conversation: str, now: float) -> Object:
-        envelope = self._from("league_manager", self.manager_token, kind, conversation, now)
+    def _manager(self, kind: str, conversation: str) -> Object:
+        envelope = self._from("league_manager", self.manager_token, kind, conversation)
         return {**envelope, "league_id": LEAGUE}
 
-    def _referee(self, kind: str, number: int, now: float) -> Object:
+    def _referee(self, kind: str, number: int) -> Object:
         match_id = self.match_id(number)
-        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, f"{LEAGUE}-{match_id}-1".lower(), now)
+        conversation = f"{LEAGUE}-{match_id}-1".lower()
+        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, conversation)
         return {**envelope, "match_id": match_id}
 
     # --- the manager's ------------------------------------------------------------------------------------------------
 
-    def announcement(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """A round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
+    def announcement(self, number: int, game: str = EVEN_ODD) -> Object:
+        """Announce a round with one match. It names the opponent's address, as bait (PLAYER.talks_to_no_player)."""
         match: Object = {
             "match_id": self.match_id(number),
             "game_type": game,
@@ -69,25 +74,34 @@ class MessageWriter:
             "player_B_endpoint": self.opponent_url,
         }
         return {
-            **self._manager("ROUND_ANNOUNCEMENT", f"round-{number}", now),
+            **self._manager("ROUND_ANNOUNCEMENT", f"round-{number}"),
             "round_id": number,
             "matches": [match],
         }
 
-    def standings(self, number: int, now: float, players: int = 2) -> Object:
+    def standings(self, number: int, players: int = 2) -> Object:
         rows = [self._row(rank, players) for rank in range(1, players + 1)]
-        message = self._manager("LEAGUE_STANDINGS_UPDATE", f"standings-{number}", now)
+        message = self._manager("LEAGUE_STANDINGS_UPDATE", f"standings-{number}")
         return {**message, "round_id": number, "version": number, "standings": rows}
 
     def _row(self, rank: int, players: int) -> Object:
-        name = {1: self.opponent_id, 2: self.player_id}.get(rank, f"P{rank + 100}")
-        won = int(rank == 1)
-        record = dict(zip(ROW, (1, won, 0, 1 - won, 3 * won), strict=True))
-        return {"rank": rank, "player_id": name, "display_name": f"Player {rank} of {players}", **record}
-
-    def round_completed(self, number: int, now: float) -> Object:
+        """Return a row of the table: the opponent has won its match, everybody else has lost."""
+        first_two = {1: self.opponent_id, 2: self.player_id}
+        wins = int(rank == 1)
         return {
-            **self._manager("ROUND_COMPLETED", f"round-{number}-completed", now),
+            "rank": rank,
+            "player_id": first_two.get(rank, f"P{rank + 100}"),
+            "display_name": f"Player {rank} of {players}",
+            "played": 1,
+            "wins": wins,
+            "draws": 0,
+            "losses": 1 - wins,
+            "points": 3 * wins,
+        }
+
+    def round_completed(self, number: int) -> Object:
+        return {
+            **self._manager("ROUND_COMPLETED", f"round-{number}-completed"),
             "round_id": number,
             "matches_completed": 1,
             "matches_played": 1,
@@ -95,20 +109,20 @@ class MessageWriter:
             "summary": {"total_matches": 1, "wins": 1, "draws": 0, "technical_losses": 0},
         }
 
-    def league_completed(self, rounds: int, now: float) -> Object:
+    def league_completed(self, rounds: int) -> Object:
         table = [self._row(1, 2), self._row(2, 2)]
         champion = {name: table[0][name] for name in ("player_id", "display_name", "points")}
         return {
-            **self._manager("LEAGUE_COMPLETED", "league-completed", now),
+            **self._manager("LEAGUE_COMPLETED", "league-completed"),
             "total_rounds": rounds,
             "total_matches": rounds,
             "champion": champion,
             "final_standings": table,
         }
 
-    def league_error(self, now: float) -> Object:
-        """About a query that nobody made: there is nothing to be done about it."""
-        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error", now)
+    def league_error(self) -> Object:
+        """Report an error about a query that nobody made: there is nothing to be done about it."""
+        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error")
         return {
             **envelope,
             "error_code": "E029",
@@ -125,59 +139,71 @@ class MessageWriter:
     # --- the referee's ------------------------------------------------------------------------------------------------
 
     def again(self, message: Object) -> Object:
-        """The same message of the match's next attempt, with the token and conversation of that."""
-        conversation = message["conversation_id"].removesuffix("1") + "2"
-        changed: Object = {"auth_token": f"{self.referee_token}_2", "conversation_id": conversation}
+        """Return the same message for the match's next attempt, with the token and conversation of that attempt."""
+        changed: Object = {
+            "auth_token": f"{self.referee_token}_2",
+            "conversation_id": message["conversation_id"].removesuffix("1") + "2",
+        }
         if "game_result" in message:
             changed["game_result"] = {**message["game_result"], "attempt": 2}
-        return {**message, **changed, **({"attempt": 2} if "attempt" in message else {})}
+        if "attempt" in message:
+            changed["attempt"] = 2
+        return {**message, **changed}
 
-    def invitation(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        invited: Object = {"player_id": self.player_id} if self.names_player else {}
-        return {
-            **self._referee("GAME_INVITATION", number, now),
+    def invitation(self, number: int, game: str = EVEN_ODD) -> Object:
+        message = {
+            **self._referee("GAME_INVITATION", number),
             "league_id": LEAGUE,
             "round_id": number,
             "game_type": game,
             "role_in_match": "PLAYER_A",
             "opponent_id": self.opponent_id,
-            **invited,
             "attempt": 1,
         }
+        if self.names_player:
+            message["player_id"] = self.player_id
+        return message
 
-    def parity_call(self, number: int, now: float, deadline: float) -> Object:
+    def parity_call(self, number: int, limit_s: float) -> Object:
         record = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
         return {
-            **self._referee("CHOOSE_PARITY_CALL", number, now),
+            **self._referee("CHOOSE_PARITY_CALL", number),
             "player_id": self.player_id,
             "game_type": EVEN_ODD,
-            "context": {"opponent_id": self.opponent_id, "round_id": number, "your_standings": record},
-            "deadline": timestamps.write(deadline),
+            "context": {
+                "opponent_id": self.opponent_id,
+                "round_id": number,
+                "your_standings": record,
+            },
+            "deadline": timestamps.write(time.time() + limit_s),
         }
 
-    def move_call(self, number: int, now: float, deadline: float, game: str, options: list[str]) -> Object:
+    def move_call(self, number: int, limit_s: float, game: str, options: list[str]) -> Object:
         return {
-            **self._referee("GAME_MOVE_CALL", number, now),
+            **self._referee("GAME_MOVE_CALL", number),
             "player_id": self.player_id,
             "game_type": game,
-            "move_request": {"move_type": "throw", "valid_options": options, "context": {"turn": 1}},
-            "deadline": timestamps.write(deadline),
+            "move_request": {
+                "move_type": "throw",
+                "valid_options": options,
+                "context": {"turn": 1},
+            },
+            "deadline": timestamps.write(time.time() + limit_s),
         }
 
-    def _over(self, number: int, now: float, game: str, reason: str, **result: object) -> Object:
+    def _over(self, number: int, game: str, reason: str, **result: object) -> Object:
         return {
-            **self._referee("GAME_OVER", number, now),
+            **self._referee("GAME_OVER", number),
             "game_type": game,
             "game_result": {**result, "reason": reason, "attempt": 1},
             "reason": reason,
         }
 
-    def game_over(self, number: int, now: float, choice: str = "even") -> Object:
+    def game_over(self, number: int, choice: str = "even") -> Object:
         other = "odd" if choice == "even" else "even"
         drawn = 4 if other == "even" else 7
         return self._over(
             number,
-            now,
             EVEN_ODD,
             f"{self.opponent_id} chose {other}, number was {drawn} ({other})",
             status="WIN",
@@ -187,23 +213,24 @@ class MessageWriter:
             choices={self.player_id: choice, self.opponent_id: other},
         )
 
-    def called_off(self, number: int, now: float, game: str = EVEN_ODD) -> Object:
-        """GAME_OVER of a match that is broken off: nobody wins."""
+    def called_off(self, number: int, game: str = EVEN_ODD) -> Object:
+        """End a match that is broken off: nobody wins."""
         result: Object = {"status": "TECHNICAL_LOSS", "winner_player_id": None}
         if game == EVEN_ODD:
             result |= {"drawn_number": None, "number_parity": None}
         choices = {self.player_id: None, self.opponent_id: None}
-        return self._over(number, now, game, "Technical loss: this match is not played on", **result, choices=choices)
+        reason = "Technical loss: this match is not played on"
+        return self._over(number, game, reason, **result, choices=choices)
 
-    def game_error(self, number: int, now: float, choice: object) -> Object:
-        """About a choice that is called wrong."""
+    def game_error(self, number: int, choice: object) -> Object:
+        """Report that a choice is wrong."""
         retry: Object = {"retry_count": 1, "max_retries": 3, "time_remaining": 20}
         return {
-            **self._referee("GAME_ERROR", number, now),
+            **self._referee("GAME_ERROR", number),
             "error_code": "E004",
             "error_description": "INVALID_PARITY_CHOICE",
             "error_name": "INVALID_PARITY_CHOICE",
-            "error_detail": "this choice is not taken; choose again",
+            "error_detail": "this choice is not accepted; choose again",
             "affected_player": self.player_id,
             "player_id": self.player_id,
             "action_required": "CHOOSE_PARITY_RESPONSE",
@@ -217,5 +244,5 @@ class MessageWriter:
 
 
 def number_in(match_id: str) -> int:
-    """The number of the round, and so of the match."""
+    """Return the number of the round, and so of the match."""
     return int(match_id[1:].partition("M")[0])

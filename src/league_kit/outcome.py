@@ -1,4 +1,8 @@
-"""Checks and their outcomes: how a clause is judged, and the verdict with its reason, advice and evidence."""
+"""Checks and their outcomes: how a clause is judged, and a verdict with its reason, advice and evidence."""
+
+# A check returns one of four outcomes: kept, broken, warning, untestable. It never knows the level of its clause:
+# `judged` turns the failure of a SHOULD into a warning. Details are parts of sentences ("an answer has 9 bytes"), which
+# reports put after the id of the clause; advice is one or more whole sentences that address the author.
 
 from __future__ import annotations
 
@@ -24,14 +28,14 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """A verdict with its reason, what to change, and what shows it."""
+    """A verdict with its reason, advice on what to change, and evidence."""
 
     verdict: Verdict
     detail: str = ""
     advice: str = ""
     evidence: tuple[Evidence, ...] = ()
     fault: str = ""
-    """What outcomes of the same fault have in common, where their details differ."""
+    """The same for all outcomes of one fault, where their details differ."""
 
     @property
     def alike(self) -> tuple[str, str]:
@@ -44,17 +48,25 @@ def kept(detail: str = "", evidence: Iterable[Evidence] = ()) -> CheckOutcome:
 
 
 def broken(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
-    """Not kept: a failure; of a SHOULD, a warning."""
+    """The clause is broken: a failure; of a SHOULD, a warning."""
     return CheckOutcome(Verdict.FAIL, detail, advice, evidence[:MOST_EVIDENCE])
 
 
 def warning(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
-    """Kept, but in a way that may cost matches elsewhere."""
+    """The clause is kept, but in a way that may cost matches elsewhere."""
     return CheckOutcome(Verdict.WARN, detail, advice, evidence[:MOST_EVIDENCE])
 
 
 def untestable(reason: str) -> CheckOutcome:
     return CheckOutcome(Verdict.UNTESTABLE, reason)
+
+
+def first_of(texts: list[str], most: int, separator: str) -> str:
+    """Join the first of these texts, and count the rest."""
+    joined = separator.join(texts[:most])
+    if len(texts) > most:
+        joined += f" and {len(texts) - most} more"
+    return joined
 
 
 Judge = Callable[[RunRecord], CheckOutcome]
@@ -67,11 +79,11 @@ class Check:
     judge: Judge
     scenarios: tuple[str, ...]
     never: str = ""
-    """Why it cannot be seen from outside, where that is so."""
+    """Why it cannot be seen from outside, if it cannot."""
 
 
 def judged(check: Check, clause: Clause, record: RunRecord) -> CheckOutcome:
-    """The outcome of a check; a SHOULD never fails."""
+    """Return the outcome of a check; a SHOULD never fails."""
     if check.never:
         return untestable(check.never)
     outcome = check.judge(record)

@@ -13,6 +13,7 @@ from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult
 from league_kit.text import COUNTED, ROBUSTNESS, about, effort, summary
 
+# Everything that comes from an agent goes through `escape`: a report is opened in a browser, and agents are strangers.
 CODE: Final = re.compile("`([^`]+)`")
 STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --fail: #b3261e; --warn: #8a5a00; --pass: #1b6e3c; --quiet: #6b6b6b; }
@@ -45,7 +46,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
 
 
 def html_document(report: CheckReport) -> str:
-    """The whole page."""
+    """Return the whole page."""
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -60,28 +61,30 @@ def _body(report: CheckReport) -> Iterator[str]:
     yield '<ul class="numbers">'
     for verdict in COUNTED:
         number = report.counts[verdict]
-        yield f'<li class="{verdict.value if number else "none"}"><b>{number}</b>{verdict.value}</li>'
+        style = verdict.value if number else "none"
+        yield f'<li class="{style}"><b>{number}</b>{verdict.value}</li>'
     yield "</ul>"
     warnings = report.of(Verdict.WARN)
-    for title, found in (
+    for title, results in (
         ("Failures", report.of(Verdict.FAIL)),
-        ("Warnings", [one for one in warnings if not one.is_robustness]),
-        (ROBUSTNESS, [one for one in warnings if one.is_robustness]),
+        ("Warnings", [warning for warning in warnings if not warning.is_robustness]),
+        (ROBUSTNESS, [warning for warning in warnings if warning.is_robustness]),
     ):
-        if found:
+        if results:
             yield f"<h2>{title}</h2>"
-            yield from (_article(one, report.record) for one in found)
+            yield from (_article(result, report.record) for result in results)
     yield '<h2>All checks</h2><div class="wide"><table><thead>'
-    yield "<tr><th>clause</th><th>verdict</th><th>level</th><th>section</th><th>found</th></tr></thead><tbody>"
+    yield "<tr><th>clause</th><th>verdict</th><th>level</th><th>section</th><th>detail</th></tr></thead><tbody>"
     yield from map(_row, report.results)
     yield f"</tbody></table></div><p>{effort(report)}</p>"
 
 
-def _article(one: CheckResult, record: RunRecord) -> str:
-    clause, outcome = one.clause, one.outcome
+def _article(result: CheckResult, record: RunRecord) -> str:
+    clause = result.clause
+    outcome = result.outcome
     detail = _marked(f"{outcome.detail[:1].upper()}{outcome.detail[1:]}.")
     parts = [
-        f'<article class="{one.verdict.value}"><h3>{_breakable(one.name)}</h3><p>{detail}</p>',
+        f'<article class="{result.verdict.value}"><h3>{_breakable(result.name)}</h3><p>{detail}</p>',
         f"<blockquote>Section {clause.section}, {clause.level}: {_marked(clause.sentence)}</blockquote>",
     ]
     if outcome.advice:
@@ -91,31 +94,37 @@ def _article(one: CheckResult, record: RunRecord) -> str:
 
 
 def _evidence(piece: Evidence, record: RunRecord) -> str:
-    sent, received = sent_and_received(piece, record)
+    exchange = sent_and_received(piece, record)
     if isinstance(piece, Probe):
         title = f"{piece.label}, {piece.response.seconds:.2f} s"
-        words = ("sent by the kit", sent), ("answered by the agent", received)
+        blocks = _block("sent by the kit", exchange.by_kit)
+        blocks += _block("answered by the agent", exchange.by_agent)
     else:
         title = f"request of the player to {piece.place}"
-        words = ("sent by the player", received), ("answered by the kit", sent)
-    blocks = "".join(f"<dt>{word}</dt><dd><pre>{escape(text)}</pre></dd>" for word, text in words)
+        blocks = _block("sent by the player", exchange.by_agent)
+        blocks += _block("answered by the kit", exchange.by_kit)
     return f"<details><summary>{escape(title)}</summary><dl>{blocks}</dl></details>"
 
 
-def _row(one: CheckResult) -> str:
-    clause = one.clause
+def _block(title: str, text: str) -> str:
+    return f"<dt>{title}</dt><dd><pre>{escape(text)}</pre></dd>"
+
+
+def _row(result: CheckResult) -> str:
+    clause = result.clause
+    verdict = result.verdict.value
     cells = (
-        f'<td title="{escape(clause.sentence)}">{_breakable(one.name)}</td>'
-        f'<td class="{one.verdict.value}">{one.verdict.value}</td><td>{clause.level}</td><td>{clause.section}</td>'
+        f'<td title="{escape(clause.sentence)}">{_breakable(result.name)}</td>'
+        f'<td class="{verdict}">{verdict}</td><td>{clause.level}</td><td>{clause.section}</td>'
     )
-    return f"<tr>{cells}<td>{_marked(one.outcome.detail)}</td></tr>"
+    return f"<tr>{cells}<td>{_marked(result.outcome.detail)}</td></tr>"
 
 
 def _breakable(name: str) -> str:
-    """An id with places where a line may end."""
+    """Return an id with places where a line may break."""
     return re.sub(r"([._])", r"\1<wbr>", escape(name))
 
 
 def _marked(text: str) -> str:
-    """Escaped, and what stands between backticks as code."""
+    """Escape a text; words between backticks become code."""
     return CODE.sub(r"<code>\1</code>", escape(text))

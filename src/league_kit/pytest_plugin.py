@@ -14,8 +14,17 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("league")
-    group.addoption("--league-player", metavar="URL", help="check the player at this address against league.v2")
-    group.addoption("--league-listen", metavar="PORT", type=int, help="the port where that player may register")
+    group.addoption(
+        "--league-player",
+        metavar="URL",
+        help="check the player at this address against league.v2",
+    )
+    group.addoption(
+        "--league-listen",
+        metavar="PORT",
+        type=int,
+        help="the port at which that player can register with the kit",
+    )
 
 
 @pytest.hookimpl(trylast=True)
@@ -25,10 +34,11 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 class PlayerChecks(pytest.Collector):
-    """All checks of one player. They are made together when the first test is run."""
+    """All checks of one player. They run together when the first test runs."""
 
     _report: CheckReport | None = None
 
+    # The kit is imported only when it is needed: without the option the plugin must cost nothing.
     def collect(self) -> Iterator[pytest.Item]:
         from league_kit.runner import chosen
 
@@ -40,9 +50,10 @@ class PlayerChecks(pytest.Collector):
         from league_kit.runner import check_player
 
         if self._report is None:
-            url, port = self.config.getoption("league_player"), self.config.getoption("league_listen")
+            url = self.config.getoption("league_player")
+            port = self.config.getoption("league_listen")
             self._report = check_player(Options(url, listen=port))
-        return next(one for one in self._report.results if one.clause.id == name)
+        return next(result for result in self._report.results if result.clause.id == name)
 
 
 class PlayerCheck(pytest.Item):
@@ -56,13 +67,15 @@ class PlayerCheck(pytest.Item):
         from league_kit.evidence import full_text
         from league_kit.outcome import Verdict
 
-        one = self.parent.result_of(self.name)
-        if one.verdict is Verdict.UNTESTABLE:
-            pytest.skip(one.outcome.detail)
-        if one.verdict is Verdict.WARN:
-            warnings.warn(pytest.PytestWarning(f"{self.name}: {full_text(one.outcome)}"), stacklevel=1)
-        if one.verdict is Verdict.FAIL:
-            text = f"{full_text(one.outcome)}\n{one.clause.section} {one.clause.level}: {one.clause.sentence}"
+        result = self.parent.result_of(self.name)
+        text = full_text(result.outcome)
+        if result.verdict is Verdict.UNTESTABLE:
+            pytest.skip(result.outcome.detail)
+        if result.verdict is Verdict.WARN:
+            warnings.warn(pytest.PytestWarning(f"{self.name}: {text}"), stacklevel=1)
+        if result.verdict is Verdict.FAIL:
+            clause = result.clause
+            text += f"\n{clause.section} {clause.level}: {clause.sentence}"
             pytest.fail(text, pytrace=False)
 
     def reportinfo(self) -> tuple[str, None, str]:

@@ -1,5 +1,18 @@
 """Everything the kit and the agent sent each other, and how it is read. Checks judge this record and nothing else."""
 
+# Theory of operation
+#
+# A run has two phases. While the scenarios run, the kit appends to one RunRecord: a Probe for each request of its own,
+# an Arrival for each request that the agent made to the kit. Nothing is judged in this phase. Afterwards every check
+# reads the finished record, in any order and as often as it likes, and changes nothing in it.
+#
+# A Probe keeps the raw bytes of both directions (the evidence), and the answer parsed as far as possible. An answer in
+# the wrong place (in `params`, in the body itself, in MCP content) is still read, because the clauses about its fields
+# can be judged all the same; `AnswerPlace` says where it was, and a clause of its own judges that.
+#
+# Requests in a form that the agent does not understand are set aside in `tried`: they show how the kit found out how
+# to call the agent, and must never count against it. Requests sent after the agent exited are dropped.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,38 +20,41 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
-from league.gateway import understanding
+from league.gateway import forms, normalise, understanding
+from league.protocol.conventions import Convention
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.jsonrpc import is_int
 from league.protocol.strict_json import parse
-from league_kit.conventions import Convention, Object, of_event_stream, text_of_content, unpacked
+from league_kit.conventions import Object, move_in
 from league_kit.wire import RawResponse, Trouble
 
 NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415, 501)
 """Statuses of a server that takes no messages at this address."""
 BUSY: Final = (429, 503)
-"""Statuses that mean "ask again later": no fault (section 6.3)."""
+"""Statuses that mean "ask again later": not a fault (section 6.3)."""
 OPPONENT: Final = "/opponent/mcp"
 """The path where the kit plays the opponent, which no player may call."""
-JOIN_WORDS: Final = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
+QUESTIONS: Final = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+"""The messages that need a message as their answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """An answer that is an error: its code, name, number and text."""
+    """An answer that is an error: its text, code, name and number."""
 
-    code: str | None
-    name: str | None
-    number: int | None
     text: str
+    code: str | None = None
+    name: str | None = None
+    number: int | None = None
     is_unknown: bool = False
-    """It says so in words."""
+    """Its words say that there is no such method or message."""
 
-    def means(self, wanted: str) -> bool:
+    def means(self, code: str) -> bool:
         """Is it this row of the catalogue? A bare JSON-RPC number may stand for each row that has it."""
         if self.code is None and self.name is None:
-            return any(ERRORS[wanted].number(family) == self.number for family in Family)
-        return read_foreign(self.code, self.name, self.number) == wanted
+            return any(ERRORS[code].number(family) == self.number for family in Family)
+        return read_foreign(self.code, self.name, self.number) == code
 
     @property
     def says_unknown(self) -> bool:
@@ -46,8 +62,10 @@ class ErrorAnswer:
         return self.is_unknown or self.number == understanding.UNKNOWN_METHOD
 
     def __str__(self) -> str:
-        told = (self.code, self.name or self.text[:80], None if self.number is None else f"({self.number})")
-        return " ".join(one for one in told if one) or "an error without code, name and number"
+        parts = [self.code, self.name or self.text[:80]]
+        if self.number is not None:
+            parts.append(f"({self.number})")
+        return " ".join(filter(None, parts)) or "an error without code, name and number"
 
 
 class AnswerPlace(Enum):
@@ -76,22 +94,26 @@ class ParsedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A request the agent made to the kit, and what it was answered (None: the connection was closed)."""
+    """A request the agent made to the kit, and the kit's answer (None: the connection was closed)."""
 
     at: float
     place: str
     head: bytes
     body: bytes
     document: object
+    kind: str
+    """The type of its message, as a manager reads it; empty if there is none."""
     message: Object
     answer: bytes | None
 
     @property
-    def kind(self) -> str:
-        return str(self.message.get("message_type", ""))
+    def fields(self) -> Mapping[str, Any]:
+        """The members of the JSON document, which is a JSON-RPC request if it is right."""
+        return self.document if isinstance(self.document, dict) else {}
 
     @property
     def method(self) -> str:
+        """The method of the HTTP request."""
         return self.head.split(b" ", 1)[0].decode("latin-1")
 
     @property
@@ -104,20 +126,28 @@ class Probe:
     """A request of the kit and its answer. `label` says what it tests."""
 
     label: str
-    kind: str
-    message: Object
-    request_id: object
-    method: str
-    proper: bool
-    """A JSON-RPC 2.0 request object: whatever the verdict, it gets an answer with status 200."""
     sent: bytes
     response: RawResponse
-    at: float
     limit_s: float
     parsed: ParsedAnswer
-    posted: Arrival | None = None
+    method: str = ""
+    request_id: object = None
+    message: Object = field(default_factory=dict)
+    """The message that was sent; empty for anything else."""
+    proper: bool = False
+    """A JSON-RPC 2.0 request object: whatever the verdict, it gets an answer with status 200."""
     plain: bool = False
     """A right message of the documents, in the form the agent understands: it must be answered."""
+    posted: Arrival | None = None
+    """The request with which the agent answered, if not in the response."""
+
+    @property
+    def kind(self) -> str:
+        return str(self.message.get("message_type", ""))
+
+    @property
+    def at(self) -> float:
+        return self.response.at
 
     @property
     def trouble(self) -> Trouble | None:
@@ -133,30 +163,45 @@ class Probe:
 
     @property
     def is_empty(self) -> bool:
-        """Answered with an empty body, which some agents do for messages that expect no response."""
-        return self.trouble is None and 200 <= self.response.status < 300 and not self.response.body.strip()
+        """Is the answer an empty body? Some agents answer so where they expect to say nothing."""
+        is_success = self.trouble is None and 200 <= self.response.status < 300
+        return is_success and not self.response.body.strip()
 
     @property
     def seconds(self) -> float:
         """How long the answer took, in the response or as a request of its own."""
-        return self.posted.at - self.at if self.posted is not None else self.response.seconds
+        if self.posted is not None:
+            return self.posted.at - self.at
+        return self.response.seconds
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """The fields of the answer, wherever it came."""
-        return self.posted.message if self.posted is not None else self.parsed.fields
+        """The fields of the answer, in the response or in a request of its own."""
+        if self.posted is not None:
+            return self.posted.message
+        return self.parsed.fields
+
+    @property
+    def accept(self) -> object:
+        """The player's word on an invitation, under either name."""
+        return self.answer.get("accept", self.answer.get("accepted"))
+
+    @property
+    def choice(self) -> object:
+        """The player's choice, under either name."""
+        return self.answer.get("parity_choice", self.answer.get("choice"))
 
     @property
     def is_answered(self) -> bool:
-        """Answered as it should be: an invitation or a call with a message, the rest with anything but an error."""
+        """Is it answered as it should be: a question with a message, the rest with anything but an error?"""
         if self.is_empty and self.posted is not None:
             return True
         if not self.is_readable or self.parsed.error is not None or self.is_busy:
             return False
-        return self.posted is not None or not is_bare_acknowledgement(self.kind, self.parsed.content)
+        return self.posted is not None or not is_bare_acknowledgement(self.message, self.parsed.content)
 
     def why_not(self) -> str:
-        """Why this is no answer, in words."""
+        """Say why this does not count as an answer."""
         if self.trouble is not None:
             return self.response.detail
         if self.parsed.trouble:
@@ -164,21 +209,23 @@ class Probe:
         if self.parsed.error is not None:
             return f"the answer is an error: {self.parsed.error}"
         if self.is_busy:
-            return f"the answer is status {self.response.status}, also when asked again"
-        return "the result is a mere acknowledgement, and no message followed"
+            return f"the answer is status {self.response.status}, even when asked again"
+        return "the result only acknowledges the request, and no message followed"
 
 
-def is_bare_acknowledgement(kind: str, content: object) -> bool:
-    """Does an invitation or a call get a result that is not the message asked for (section 6.2)?"""
-    if kind not in ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL"):
+def is_bare_acknowledgement(message: Object, content: object) -> bool:
+    """Is this the result of a question, but not the message that the question asks for (section 6.2)?"""
+    kind = str(message.get("message_type", ""))
+    if kind not in QUESTIONS:
         return False
-    fields = content if isinstance(content, dict) else {}
-    if fields.get("message_type") in EXCHANGES[kind].replies:
+    if not isinstance(content, dict):
+        return True
+    if content.get("message_type") in EXCHANGES[kind].replies:
         return False
-    if kind == "GAME_INVITATION":
-        joins = isinstance(fields.get("accept", fields.get("accepted")), bool)
-        return not joins and fields.get("status") not in JOIN_WORDS
-    return not any(name in fields for name in ("parity_choice", "choice", "move_data"))
+    # A wrong type is the matter of ENVELOPE.message_type: here the fields decide.
+    fields = {name: value for name, value in content.items() if name != "message_type"}
+    normalised, _ = normalise.normalise_answer(fields, kind, move_in(message))
+    return "message_type" not in normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,53 +253,53 @@ class RunRecord:
     own_tokens: set[str] = field(default_factory=set)
     """The kit's own tokens, as manager and as referee."""
     listening: str = ""
-    """Why nobody registered, where that is so."""
+    """Why nobody registered, if nobody did."""
     played: set[str] = field(default_factory=set)
     """The scenarios that were run."""
     pages: dict[str, RawResponse] = field(default_factory=dict)
     died_after: Probe | None = None
-    """The last request before nobody listened any more."""
+    """The last request before the agent stopped listening."""
     dropped_at: float | None = None
     rejected_at: float | None = None
     put_off_at: float | None = None
     """When a registration was told to wait for the operator's approval."""
 
     def set_aside(self, exchange: Probe) -> None:
-        """This request was in a form that the agent does not understand."""
-        self.probes = [one for one in self.probes if one is not exchange]
+        """Do not judge this request: it was in a form that the agent does not understand."""
+        self.probes = [probe for probe in self.probes if probe is not exchange]
         self.tried.append(exchange)
 
     def of(self, *labels: str) -> list[Probe]:
-        """The probes with one of these labels, or whose label begins with one before a colon."""
-        return [one for one in self.probes if one.label.partition(":")[0] in labels]
+        """Return the probes with one of these labels, or whose label begins with one before a colon."""
+        return [probe for probe in self.probes if probe.label.partition(":")[0] in labels]
 
     def of_kind(self, *kinds: str) -> list[Probe]:
-        return [one for one in self.probes if one.kind in kinds]
+        return [probe for probe in self.probes if probe.kind in kinds]
 
     def proper(self) -> list[Probe]:
-        """Right JSON-RPC requests that the agent did not put off as busy."""
-        return [one for one in self.probes if one.proper and not one.is_busy]
+        """Return the right JSON-RPC requests that the agent did not put off as busy."""
+        return [probe for probe in self.probes if probe.proper and not probe.is_busy]
 
     def requests(self, *kinds: str) -> list[Arrival]:
-        """What the agent sent to the manager or the referee, of these kinds or of any."""
-        ours = [one for one in self.arrivals if not one.is_to_opponent]
-        return [one for one in ours if not kinds or one.kind in kinds]
+        """Return the agent's requests to the manager or the referee, of these kinds or of any."""
+        requests = [request for request in self.arrivals if not request.is_to_opponent]
+        return [request for request in requests if not kinds or request.kind in kinds]
 
-    def messages(self) -> Iterator[tuple[Probe | Arrival, Mapping[str, Any], str]]:
-        """Every message in the agent's answers: the request, its fields, and the type it should have."""
-        for one in self.probes:
-            if one.kind and one.is_readable and one.parsed.error is None and one.answer:
-                yield one, one.answer, EXCHANGES[one.kind].replies[0]
+    def messages(self) -> Iterator[tuple[Probe, Mapping[str, Any]]]:
+        """Iterate over the messages in the agent's answers: the request, and the fields of the answer."""
+        for probe in self.probes:
+            if probe.kind and probe.is_readable and probe.parsed.error is None and probe.answer:
+                yield probe, probe.answer
 
     @property
     def is_reached(self) -> bool:
-        return any(one.trouble is not Trouble.REFUSED for one in self.probes)
+        return any(probe.trouble is not Trouble.REFUSED for probe in self.probes)
 
     @property
     def is_gone(self) -> bool:
-        """Does nobody listen any more where somebody did?"""
-        answered = any(one.trouble is None for one in self.probes)
-        return answered and self.probes[-1].trouble is Trouble.REFUSED
+        """Did the agent listen once, and does it no longer?"""
+        has_answered = any(probe.trouble is None for probe in self.probes)
+        return has_answered and self.probes[-1].trouble is Trouble.REFUSED
 
     def discard_after_exit(self) -> None:
         """Drop the requests sent after the agent had exited: they say nothing about the clauses they were for."""
@@ -263,9 +310,16 @@ class RunRecord:
 
     @property
     def has_endpoint(self) -> bool:
-        """Does anybody take messages there?"""
-        statuses = {one.response.status for one in self.proper() if one.trouble is None}
+        """Does the agent take messages at this address?"""
+        statuses = {probe.response.status for probe in self.proper() if probe.trouble is None}
         return not statuses or not statuses <= set(NO_ENDPOINT)
+
+
+def tokens_known(record: RunRecord) -> Sequence[str]:
+    """Return every token the kit made, its own and the agent's."""
+    if record.member is None:
+        return list(record.own_tokens)
+    return [*record.own_tokens, *record.member.tokens]
 
 
 # --- reading an answer ------------------------------------------------------------------------------------------------
@@ -273,89 +327,101 @@ class RunRecord:
 
 def parse_answer(response: RawResponse, convention: Convention, sent: Object) -> ParsedAnswer:
     """Read the body of an HTTP answer to a message; `sent` is empty for anything else."""
-    if response.trouble is not None or not response.body.strip():
+    body = response.body
+    if response.trouble is not None or not body.strip():
         return ParsedAnswer(response.detail or f"the answer has no body (status {response.status})")
-    streamed = "text/event-stream" in response.headers.get("content-type", "")
+    if "text/event-stream" in response.headers.get("content-type", ""):
+        body = forms.event_data(body)
     try:
-        value = parse(of_event_stream(response.body) if streamed else response.body)
+        value = parse(body)
     except PeerError as error:
         return ParsedAnswer(f"the body of the answer cannot be read: {error.detail}")
     if not isinstance(value, dict):
-        return ParsedAnswer("the answer is no JSON object")
-    if convention is Convention.BARE and "result" not in value and "jsonrpc" not in value:
-        return ParsedAnswer(rpc=None, content=value, error=_error_in(value), place=AnswerPlace.BODY)
-    return _with_status(
-        _parse_error(value) if value.get("error") is not None else _parse_result(value, sent), response.status
-    )
+        return ParsedAnswer("the answer is not a JSON object")
+    return _with_status(_parse_object(value, convention, sent), response.status)
+
+
+def _parse_object(value: Object, convention: Convention, sent: Object) -> ParsedAnswer:
+    error = value.get("error")
+    if error is not None and value.get("result") is not None:
+        return ParsedAnswer("the answer holds both a result and an error", value)
+    is_bare = "jsonrpc" not in value and "result" not in value
+    if is_bare and convention is Convention.BARE:
+        return ParsedAnswer(content=value, error=_error_in(value), place=AnswerPlace.BODY)
+    if error is None:
+        return _parse_result(value, sent)
+    if is_bare and not isinstance(error, dict):
+        return ParsedAnswer(content=value, error=_error_answer(error), place=AnswerPlace.BODY)
+    return ParsedAnswer(rpc=value, error=_error_answer(error))
+
+
+def _parse_result(value: Object, sent: Object) -> ParsedAnswer:
+    """Read a result, wherever it is: an answer in the wrong place is judged too."""
+    try:
+        answer = forms.answer_in(value)
+    except PeerError:
+        return ParsedAnswer("the answer holds neither a result nor an error", value)
+    content = answer.content
+    place = _place_of(value, content)
+    if place is AnswerPlace.CONTENT and isinstance(content, dict):
+        content = normalise.named(content, str(sent.get("message_type", "")), move_in(sent))
+    error = _error_in(content)
+    if answer.is_tool_error:
+        error = ErrorAnswer(understanding.words_of(content) or str(content))
+    rpc = None if place is AnswerPlace.BODY else value
+    return ParsedAnswer(rpc=rpc, content=content, error=error, place=place)
+
+
+def _place_of(value: Object, content: object) -> AnswerPlace:
+    if content is value:
+        return AnswerPlace.BODY
+    if "result" not in value:
+        return AnswerPlace.PARAMS
+    if content is value["result"]:
+        return AnswerPlace.RESULT
+    return AnswerPlace.CONTENT
 
 
 def _with_status(parsed: ParsedAnswer, status: int) -> ParsedAnswer:
-    """A status of 400 or more counts as an error where the body is no message of the protocol."""
-    if status < 400 or parsed.place is not AnswerPlace.BODY or "message_type" in parsed.fields:
+    """Count a status of 400 or more as an error if the body is not a message of the protocol."""
+    is_message = parsed.place is not AnswerPlace.BODY or "message_type" in parsed.fields
+    if status < 400 or is_message or parsed.error is not None:
         return parsed
-    return replace(parsed, error=parsed.error or ErrorAnswer(None, None, None, f"status {status}, {parsed.content}"))
-
-
-def _parse_error(value: Mapping[str, Any]) -> ParsedAnswer:
-    if value.get("result") is not None:
-        return ParsedAnswer("the answer holds both a result and an error", value)
-    if "jsonrpc" not in value and not isinstance(value["error"], dict):
-        return ParsedAnswer(content=value, error=_error_answer(value["error"]), place=AnswerPlace.BODY)
-    return ParsedAnswer(rpc=value, error=_error_answer(value["error"]))
-
-
-def _parse_result(value: Mapping[str, Any], sent: Object) -> ParsedAnswer:
-    """A result, wherever it is: an answer in the wrong place is judged too."""
-    if "result" in value:
-        return _unwrapped(value, value["result"], sent)
-    if isinstance(value.get("params"), dict):
-        content = value["params"]
-        return ParsedAnswer(rpc=value, content=content, error=_error_in(content), place=AnswerPlace.PARAMS)
-    if "jsonrpc" not in value:
-        return ParsedAnswer(content=value, error=_error_in(value), place=AnswerPlace.BODY)
-    return ParsedAnswer("the answer holds neither a result nor an error", value)
-
-
-def _unwrapped(value: Mapping[str, Any], result: object, sent: Object) -> ParsedAnswer:
-    content = unpacked(result, sent)
-    if isinstance(result, dict) and result.get("isError") is True:
-        refusal = ErrorAnswer(None, None, None, text_of_content(result) or str(content))
-        return ParsedAnswer(rpc=value, content=content, error=refusal, place=AnswerPlace.CONTENT)
-    place = AnswerPlace.RESULT if content is result else AnswerPlace.CONTENT
-    return ParsedAnswer(rpc=value, content=content, error=_error_in(content), place=place)
+    return replace(parsed, error=ErrorAnswer(f"status {status}, {parsed.content}"))
 
 
 def _error_in(content: object) -> ErrorAnswer | None:
-    """An error in the form of a result (section 6.2, 1)."""
+    """Return the error that is written as a result (section 6.2, 1)."""
     if not isinstance(content, dict):
         return None
-    inner = content.get("error")
-    if (
+    is_error = (
         content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
         or content.get("status") in ("ERROR", "REJECTED")
         or understanding.is_trouble(content)
-    ):
-        answer = _error_answer(inner if isinstance(inner, dict) else {"data": content})
-        said = understanding.words_of(content)
-        text = answer.text if isinstance(inner, dict) else said or answer.text
-        return replace(answer, text=text, is_unknown=understanding.says_unknown(content))
-    return None
+    )
+    if not is_error:
+        return None
+    is_unknown = understanding.says_unknown(content)
+    inner = content.get("error")
+    if isinstance(inner, dict):
+        return replace(_error_answer(inner), is_unknown=is_unknown)
+    answer = _error_answer({"data": content})
+    text = understanding.words_of(content) or answer.text
+    return replace(answer, text=text, is_unknown=is_unknown)
 
 
 def _error_answer(error: object) -> ErrorAnswer:
     fields: Mapping[str, Any] = error if isinstance(error, dict) else {}
     data = fields.get("data")
-    data = data if isinstance(data, dict) else fields
-    code, number, text = data.get("error_code"), fields.get("code"), fields.get("message")
-    named = (data.get("error_name"), data.get("error_description"), text)
+    if not isinstance(data, dict):
+        data = fields
+    code = data.get("error_code")
+    number = fields.get("code")
+    text = fields.get("message")
+    names = (data.get("error_name"), data.get("error_description"), text)
     return ErrorAnswer(
         code=code if isinstance(code, str) and code else None,
-        name=next((one for one in named if isinstance(one, str) and one in BY_NAME), None),
-        number=number if isinstance(number, int) and not isinstance(number, bool) else None,
+        name=next((name for name in names if isinstance(name, str) and name in BY_NAME), None),
+        number=number if is_int(number) else None,
         text=text if isinstance(text, str) else str(error),
     )
-
-
-def tokens_known(record: RunRecord) -> Sequence[str]:
-    """Every token the kit made, its own and the agent's."""
-    return [*record.own_tokens, *(record.member.tokens if record.member else ())]

@@ -9,27 +9,28 @@ from league.protocol.safe_text import escaped
 from league_kit.kit import Kit
 from league_kit.record import Arrival
 
+REQUEST: Final = "LEAGUE_REGISTER_REQUEST"
 WATCH_REJECTED_S: Final = 5.0
 """Longer than the first retry delays of a registration together."""
 WATCH_APPROVAL_S: Final = 12.0
 """Longer than two of the pauses between registrations that wait for approval."""
 SETTLE_S: Final = 0.5
 """Time for an agent to read the answer to its registration; leagues do not start sooner either."""
-SHOWN, LONGEST_SHOWN = 3, 300
-"""So many registrations that could not be read are shown, so much of each."""
+MOST_QUOTED: Final = 3
+"""Maximum number of requests that are quoted when none of them is a registration."""
+LONGEST_QUOTE: Final = 300
 
 
 async def registration(kit: Kit) -> None:
     """Wait for the player to register."""
-    options, record = kit.options, kit.record
+    options = kit.options
+    record = kit.record
     if options.listen is None:
-        record.listening = "no player could register: the kit was not told to listen (--listen PORT)"
+        record.listening = "no player could register, because the kit does not listen (use --listen PORT)"
         return
-    first = await kit.server.wait_for(lambda one: one.kind == "LEAGUE_REGISTER_REQUEST", options.wait_s)
-    if first is None and not record.requests("LEAGUE_REGISTER_REQUEST"):
-        record.listening = f"nobody registered at {kit.manager_url} within {options.wait_s:g} seconds"
-        for other in [one for one in record.arrivals if one.method == "POST"][:SHOWN]:
-            record.listening += f"; POST {other.place} came, but without a LEAGUE_REGISTER_REQUEST: {_shown(other)}"
+    await kit.server.wait_for(lambda request: request.kind == REQUEST, options.wait_s)
+    if not record.requests(REQUEST):
+        record.listening = _nobody_registered(kit)
         return
     if record.put_off_at is not None:
         await kit.server.wait_for(lambda _: record.member is not None, WATCH_APPROVAL_S / options.time_scale)
@@ -43,9 +44,18 @@ async def registration(kit: Kit) -> None:
         record.listening = "the player registered once, got no answer, and did not try again"
         return
     await asyncio.sleep(SETTLE_S / options.time_scale)
-    kit.writer.player_id, kit.writer.names_player = record.member.id, True
+    kit.writer.player_id = record.member.id
+    kit.writer.names_player = True
 
 
-def _shown(arrival: Arrival) -> str:
-    """The beginning of what could not be read, for its author."""
-    return escaped(arrival.body[:LONGEST_SHOWN].decode(errors="replace")) or "an empty body"
+def _nobody_registered(kit: Kit) -> str:
+    reason = f"nobody registered at {kit.manager_url} within {kit.options.wait_s:g} seconds"
+    posts = [request for request in kit.record.arrivals if request.method == "POST"]
+    for request in posts[:MOST_QUOTED]:
+        reason += f"; a POST to {request.place} is not a registration that a manager can read: {_quoted(request)}"
+    return reason
+
+
+def _quoted(request: Arrival) -> str:
+    """Quote the beginning of a request, for its author."""
+    return escaped(request.body[:LONGEST_QUOTE].decode(errors="replace")) or "an empty body"

@@ -1,19 +1,36 @@
 """The scenarios that the kit runs against a player. What they show is judged afterwards, from the record."""
 
+# Theory of operation
+#
+# A scenario is a short script: it sends messages and looks at the answers only to decide what to send next. It never
+# judges. Each probe carries a label ("call again", "timestamp: …"); the checks find their evidence by these labels.
+#
+# SCENARIOS lists them in the order in which they run, and the order matters:
+#   registration   the player gets its id; without it, the player names its id in its first answer
+#   dialect        finds the form in which the player understands an invitation; sets record.convention once
+#   match …        right messages, played as a referee plays them; these need an answered invitation (PLAYING)
+#   malformed      wrong text, wrong requests, wrong HTTP (malformed.py), after everything right has been seen
+#   afterwards     does it still play?
+#   end            LEAGUE_COMPLETED comes last, because some agents exit then
+# The run stops as soon as nobody listens any more.
+#
+# Each scenario plays its own match (numbers below), so that none depends on what another left behind. A match that the
+# player joined is always ended with GAME_OVER: a player may wait for that before it joins another.
+
 from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from league.gateway import tools
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 from league_kit import malformed, registering
-from league_kit.conventions import DOCUMENTED, CallForm, Convention, Object
+from league_kit.conventions import DOCUMENTED, CallForm, Object
 from league_kit.kit import Kit
 from league_kit.messages import EVEN_ODD, number_in
 from league_kit.record import Probe
@@ -23,7 +40,7 @@ Scenario = Callable[[Kit], Awaitable[None]]
 FORMS: Final = (
     CallForm(Convention.SPEC),
     CallForm(Convention.TYPE),
-    CallForm(Convention.TYPE, lower_case=True),
+    CallForm(Convention.LOWER),
     CallForm(Convention.TOOLS),
     CallForm(Convention.NESTED),
     CallForm(Convention.NESTED, method="protocol/message"),
@@ -34,6 +51,19 @@ FORMS: Final = (
 STRANGE_TOKEN: Final = "tok_P02_somebody_else"
 UNREAD: Final = (-32700, -32600, -32601)
 """JSON-RPC's numbers for a request that was not understood as one."""
+REPEATS: Final = 5
+"""A player that chooses anew each time is detected in all but one of 32 runs."""
+OTHER_GAMES: Final[Mapping[str, list[str]]] = {"rock_paper_scissors": ["rock", "paper", "scissors"]}
+LONGEST_TABLE: Final = 100
+
+# The matches, by the number of their round.
+ORDINARY: Final = 1
+READINGS: Final = 2
+WRONG_CHOICE: Final = 3
+ONE_OF_TWO: Final = 4
+OTHER_OF_TWO: Final = 5
+OTHER_GAME: Final = 6
+AFTERWARDS: Final = malformed.INVITED + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,93 +76,109 @@ class _Attempt:
 
     @property
     def is_understood(self) -> bool:
-        """Certainly an answer to this invitation; a bare acknowledgement may answer anything."""
-        said = self.invitation.answer
-        named = said.get("message_type") == "GAME_JOIN_ACK"
-        says = named or isinstance(said.get("accept", said.get("accepted")), bool)
-        return self.invitation.is_answered and says
+        """Is the answer certainly about this invitation? A bare acknowledgement may answer anything."""
+        has_type = self.invitation.answer.get("message_type") == "GAME_JOIN_ACK"
+        has_accept = isinstance(self.invitation.accept, bool)
+        return self.invitation.is_answered and (has_type or has_accept)
 
     @property
     def closeness(self) -> int:
         """How close a form came that did not lead to a join: closest if the message was read and refused, least if the
         request was not understood."""
         refusal = self.invitation.parsed.error
-        if refusal is not None:
-            return 0 if refusal.number is None or refusal.number in UNREAD else 2
-        return int(self.invitation.trouble is None or self.invitation.trouble is Trouble.TIMEOUT)
-
-
-REPEATS: Final = 5
-"""A player that chooses anew each time is detected in all but one of 32 runs."""
-OTHER_GAMES: Final[Mapping[str, list[str]]] = {"rock_paper_scissors": ["rock", "paper", "scissors"]}
-
-# The matches, by the number of their round.
-LONGEST_TABLE: Final = 100
-ORDINARY, READINGS, WRONG_CHOICE, ONE_OF_TWO, OTHER_OF_TWO, OTHER_GAME = range(1, 7)
-AFTERWARDS: Final = malformed.INVITED + 1
+        if refusal is None:
+            return int(self.invitation.trouble in (None, Trouble.TIMEOUT))
+        if refusal.number is None or refusal.number in UNREAD:
+            return 0
+        return 2
 
 
 # --- dialect ----------------------------------------------------------------------------------------------------------
 
 
 async def ping(kit: Kit) -> None:
-    await kit.send_document("ping", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
-    await kit.send_document("ping with a string as id", {"jsonrpc": "2.0", "id": "kit-1", "method": "ping"})
+    await kit.send_document("ping", _ping(kit.next_id()))
+    await kit.send_document("ping with a string as id", _ping("kit-1"))
+
+
+def _ping(request_id: int | str) -> Object:
+    return {"jsonrpc": "2.0", "id": request_id, "method": "ping"}
 
 
 async def dialect(kit: Kit) -> None:
     """Invite in each form until one is understood. Only the requests in that form are judged."""
-    before = kit.record.probes
-    tries: list[_Attempt] = []
+    record = kit.record
+    before = record.probes
+    attempts: list[_Attempt] = []
     for form in FORMS:
-        kit.form, kit.record.probes = replace(form), []
+        kit.form = replace(form)
+        record.probes = []
         if form.convention is Convention.TOOLS:
             await _open_session(kit)
         await announce(kit, ORDINARY)
         invitation = await invite(kit, ORDINARY, "invitation")
-        tries.append(_Attempt(kit.form, kit.record.probes, invitation))
-        if tries[-1].is_understood or invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED):
-            break  # no dialect explains silence
-    best = max(tries, key=lambda one: (one.is_understood, one.invitation.is_answered, one.closeness))
-    kit.form, kit.record.probes = best.form, [*before, *best.probes]
-    kit.record.tried = [probe for one in tries if one is not best for probe in one.probes]
+        attempts.append(_Attempt(kit.form, record.probes, invitation))
+        # No dialect explains silence.
+        is_silent = invitation.trouble in (Trouble.TIMEOUT, Trouble.REFUSED)
+        if is_silent or attempts[-1].is_understood:
+            break
+    best = max(
+        attempts,
+        key=lambda attempt: (
+            attempt.is_understood,
+            attempt.invitation.is_answered,
+            attempt.closeness,
+        ),
+    )
+    kit.form = best.form
+    record.probes = [*before, *best.probes]
+    record.tried = [probe for attempt in attempts if attempt is not best for probe in attempt.probes]
     if best.invitation.is_answered:
-        kit.record.convention = kit.form.convention
+        record.convention = kit.form.convention
         _learn_id(kit, best.invitation)
 
 
 async def _open_session(kit: Kit) -> None:
-    """The handshake of MCP before the first call of a tool; most agents do without, and some know none."""
-    opened = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", tools.GREETING))
-    if opened.parsed.error is None and opened.is_readable:
-        kit.form.session = tools.greeted(opened.parsed.content, opened.response.headers.get("mcp-session-id", ""))
-        await kit.send_document(
-            "MCP: initialized", {"jsonrpc": "2.0", "method": "notifications/initialized"}, proper=False
-        )
+    """Make the handshake of MCP before the first call of a tool; most agents do without it, and some know none."""
+    greeting = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", tools.GREETING))
+    if greeting.parsed.error is None and greeting.is_readable:
+        session_id = greeting.response.headers.get("mcp-session-id", "")
+        kit.form.session = tools.greeted(greeting.parsed.content, session_id)
+        notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        await kit.send_document("MCP: initialized", notification, proper=False)
     await _list_tools(kit)
-    if not kit.form.tools and not kit.form.session.id:
-        before, kit.form.session = kit.form.session, tools.WITHOUT_HANDSHAKE
-        await _list_tools(kit)
-        kit.form.session = kit.form.session if kit.form.tools else before
+    if kit.form.tools or kit.form.session.id:
+        return
+    # No tools and no session: perhaps a server of the era without a handshake.
+    session = kit.form.session
+    kit.form.session = tools.WITHOUT_HANDSHAKE
+    await _list_tools(kit)
+    if not kit.form.tools:
+        kit.form.session = session
 
 
 async def _list_tools(kit: Kit) -> None:
-    found = tools.ToolList()
-    while found.params is not None:
-        answer = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", found.params))
-        found.add(answer.parsed.fields)
-    kit.form.tools = found.tools
+    listing = tools.ToolList()
+    while listing.params is not None:
+        page = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", listing.params))
+        listing.add(page.parsed.fields)
+    kit.form.tools = listing.tools
 
 
 def _rpc(kit: Kit, method: str, params: Mapping[str, Any]) -> Object:
-    return {"jsonrpc": "2.0", "id": kit.next_id(), "method": method, "params": kit.form.session.params(params)}
+    return {
+        "jsonrpc": "2.0",
+        "id": kit.next_id(),
+        "method": method,
+        "params": kit.form.session.params(params),
+    }
 
 
-def _learn_id(kit: Kit, answer: Probe) -> None:
-    """A player that did not register with the kit names its id in its first answer."""
-    said = answer.answer.get("player_id")
-    if kit.record.member is None and isinstance(said, str) and said:
-        kit.writer.player_id = said
+def _learn_id(kit: Kit, invitation: Probe) -> None:
+    """Take the id of a player that did not register with the kit from its first answer."""
+    player_id = invitation.answer.get("player_id")
+    if kit.record.member is None and isinstance(player_id, str) and player_id:
+        kit.writer.player_id = player_id
     kit.writer.names_player = True
 
 
@@ -140,56 +186,63 @@ def _learn_id(kit: Kit, answer: Probe) -> None:
 
 
 async def announce(kit: Kit, number: int, game: str = EVEN_ODD) -> Probe:
-    plain = game == EVEN_ODD
-    label = "announcement" if plain else "announcement of another game"
-    return await kit.send_message(label, kit.writer.announcement(number, time.time(), game), plain)
+    message = kit.writer.announcement(number, game)
+    if game == EVEN_ODD:
+        return await kit.send_message("announcement", message)
+    return await kit.send_message("announcement of another game", message, plain=False)
 
 
 async def invite(kit: Kit, number: int, label: str, game: str = EVEN_ODD) -> Probe:
-    return await kit.send_message(label, kit.writer.invitation(number, time.time(), game), game == EVEN_ODD)
+    message = kit.writer.invitation(number, game)
+    return await kit.send_message(label, message, plain=game == EVEN_ODD)
 
 
 async def call(kit: Kit, number: int, label: str) -> Probe:
-    now = time.time()
-    return await kit.send_message(label, kit.writer.parity_call(number, now, now + kit.limit_s("CHOOSE_PARITY_CALL")))
+    return await kit.send_message(label, _parity_call(kit, number))
 
 
-def _joined(answer: Probe) -> bool:
-    said = answer.answer
-    return answer.is_answered and said.get("accept", said.get("accepted", True)) is not False
+def _parity_call(kit: Kit, number: int) -> Object:
+    return kit.writer.parity_call(number, kit.limit_s("CHOOSE_PARITY_CALL"))
+
+
+def _joined(invitation: Probe) -> bool:
+    return invitation.is_answered and invitation.accept is not False
 
 
 def _chooses(kit: Kit) -> bool:
-    """A player that was silent once is not asked again: it would take its whole time limit each time."""
-    asked = kit.record.of("call")
-    return not asked or asked[0].is_answered
+    """Does the player answer calls? One that was silent once would take its whole time limit each time."""
+    calls = kit.record.of("call")
+    return not calls or calls[0].is_answered
 
 
 async def leave(kit: Kit, *numbers: int, game: str = EVEN_ODD) -> None:
     """End these matches: a player may play one match at a time and wait for its end. One that did not answer GAME_OVER
     gets it only once."""
-    told = kit.record.of("game over", "match left")
-    if told and not told[-1].is_readable:
+    endings = kit.record.of("game over", "match left")
+    if endings and not endings[-1].is_readable:
         return
     for number in numbers:
-        await kit.send_message("match left", kit.writer.called_off(number, time.time(), game), plain=False)
+        message = kit.writer.called_off(number, game)
+        await kit.send_message("match left", message, plain=False)
 
 
 async def leave_all(kit: Kit) -> None:
     """End every match the player joined: the next referee would find it busy otherwise."""
-    over = {one.message["match_id"] for one in kit.record.of_kind("GAME_OVER")}
-    joined = [one.message for one in kit.record.of_kind("GAME_INVITATION") if _joined(one)]
-    begun = {one["match_id"]: one["game_type"] for one in joined}
+    games: dict[str, str] = {}
+    for invitation in kit.record.of_kind("GAME_INVITATION"):
+        if _joined(invitation):
+            games[invitation.message["match_id"]] = invitation.message["game_type"]
     if kit.record.convention is not None and kit.record.played & MALFORMED:
         # A player that accepts malformed messages may have joined this match.
-        begun[kit.writer.match_id(malformed.INVITED)] = EVEN_ODD
-    for one, game in begun.items():
-        if one not in over:
-            await leave(kit, number_in(one), game=game)
+        games[kit.writer.match_id(malformed.INVITED)] = EVEN_ODD
+    ended = {probe.message["match_id"] for probe in kit.record.of_kind("GAME_OVER")}
+    for match_id, game in games.items():
+        if match_id not in ended:
+            await leave(kit, number_in(match_id), game=game)
 
 
 async def match(kit: Kit) -> None:
-    """An ordinary match, in which every message comes more than once."""
+    """Play an ordinary match, in which every message comes more than once."""
     if kit.record.convention is None or not _joined(kit.record.of("invitation")[-1]):
         return
     await invite(kit, ORDINARY, "invitation again")
@@ -200,72 +253,73 @@ async def match(kit: Kit) -> None:
     for _ in range(REPEATS):
         await call(kit, ORDINARY, "call again")
     await _peek(kit)
-    chosen = choice.answer.get("parity_choice")
-    result = kit.writer.game_over(ORDINARY, time.time(), "odd" if chosen == "odd" else "even")
+    parity = "odd" if choice.answer.get("parity_choice") == "odd" else "even"
+    result = kit.writer.game_over(ORDINARY, parity)
     await kit.send_message("game over", result)
     await kit.send_message("game over again", result, plain=False)
 
 
 async def played_again(kit: Kit) -> None:
-    """The ordinary match is void: its next attempt has another token and conversation, as every attempt has."""
-    over = kit.record.of("game over")
-    if not over or not over[0].is_answered:
+    """Void the ordinary match: its next attempt has a new token and conversation, as every attempt has."""
+    endings = kit.record.of("game over")
+    if not endings or not endings[0].is_answered:
         return
-    writer, now = kit.writer, time.time()
-    invited = await kit.send_message("invitation to play again", writer.again(writer.invitation(ORDINARY, now)), False)
-    if _joined(invited):
-        asked = writer.parity_call(ORDINARY, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
-        await kit.send_message("call to play again", writer.again(asked), plain=False)
-    await kit.send_message("match left", writer.again(writer.called_off(ORDINARY, time.time())), plain=False)
+    writer = kit.writer
+    invitation = writer.again(writer.invitation(ORDINARY))
+    join = await kit.send_message("invitation to play again", invitation, plain=False)
+    if _joined(join):
+        question = writer.again(_parity_call(kit, ORDINARY))
+        await kit.send_message("call to play again", question, plain=False)
+    ending = writer.again(writer.called_off(ORDINARY))
+    await kit.send_message("match left", ending, plain=False)
 
 
 async def _peek(kit: Kit) -> None:
-    """Somebody who is not the referee of the match asks for the choice, too."""
-    now = time.time()
-    asked = kit.writer.parity_call(ORDINARY, now, now + kit.limit_s("CHOOSE_PARITY_CALL"))
-    for token in (STRANGE_TOKEN, None):
-        peek = (
-            {**asked, "auth_token": token} if token else {name: asked[name] for name in asked if name != "auth_token"}
-        )
-        await kit.send_message("call of a stranger", peek, plain=False)
+    """Ask for the choice as somebody who is not the referee of the match."""
+    question = _parity_call(kit, ORDINARY)
+    await kit.send_message("call of a stranger", {**question, "auth_token": STRANGE_TOKEN}, plain=False)
+    del question["auth_token"]
+    await kit.send_message("call of a stranger", question, plain=False)
 
 
 async def _first_call(kit: Kit) -> Probe:
-    """Two verbs are in use for this call, and the message type; a player need not know them all."""
+    """Call by each verb in use, and by the message type: a player need not know them all."""
     choice = await call(kit, ORDINARY, "call")
     if choice.parsed.error is None or kit.form.convention is not Convention.SPEC:
         return choice
     row = EXCHANGES["CHOOSE_PARITY_CALL"]
     for name in (*row.other_methods, row.message_type):
         kit.form.verbs = {row.message_type: name}
-        again = await call(kit, ORDINARY, "call")
-        kit.record.set_aside(choice if again.is_answered else again)
-        if again.is_answered:
-            return again
+        retry = await call(kit, ORDINARY, "call")
+        if retry.is_answered:
+            kit.record.set_aside(choice)
+            return retry
+        kit.record.set_aside(retry)
     kit.form.verbs = {}
     return choice
 
 
 async def notifications(kit: Kit) -> None:
-    """What the manager tells between matches, some of it twice."""
-    writer, now = kit.writer, time.time()
-    table = writer.standings(ORDINARY, now)
-    if (await kit.send_message("standings", table)).is_answered:
+    """Send the manager's messages between matches, some of them twice."""
+    writer = kit.writer
+    table = writer.standings(ORDINARY)
+    first = await kit.send_message("standings", table)
+    if first.is_answered:
         await kit.send_message("standings again", table, plain=False)
-        await kit.send_message("large standings", _large(kit, now), plain=False)
-    await kit.send_message("announcement again", writer.announcement(ORDINARY, now), plain=False)
-    await kit.send_message("round completed", writer.round_completed(ORDINARY, now))
-    await kit.send_message("league error", writer.league_error(now), plain=False)
+        await kit.send_message("large standings", _large_standings(kit), plain=False)
+    await kit.send_message("announcement again", writer.announcement(ORDINARY), plain=False)
+    await kit.send_message("round completed", writer.round_completed(ORDINARY))
+    await kit.send_message("league error", writer.league_error(), plain=False)
 
 
-def _large(kit: Kit, now: float) -> Object:
-    """Just under what players must take: the longest table, and padding that nobody reads."""
-    table = kit.writer.standings(ORDINARY + 1, now, LONGEST_TABLE)
+def _large_standings(kit: Kit) -> Object:
+    """Return a table just under the size that players must take: the longest one, and padding that nobody reads."""
+    table = kit.writer.standings(ORDINARY + 1, LONGEST_TABLE)
     return {**table, "padding": "x" * (MANAGER_LIMIT - 200 * LONGEST_TABLE)}
 
 
 async def correction(kit: Kit) -> None:
-    """A choice is called wrong; the next call wants a valid one."""
+    """Call a choice wrong; the next call needs a valid one."""
     await announce(kit, WRONG_CHOICE)
     if not _joined(await invite(kit, WRONG_CHOICE, "invitation to be corrected")):
         return
@@ -275,15 +329,15 @@ async def correction(kit: Kit) -> None:
 
 
 async def _correct(kit: Kit) -> None:
-    answer = await call(kit, WRONG_CHOICE, "call to be corrected")
-    if answer.is_answered:
-        chosen = answer.answer.get("parity_choice", "even")
-        await kit.send_message("game error", kit.writer.game_error(WRONG_CHOICE, time.time(), chosen))
+    choice = await call(kit, WRONG_CHOICE, "call to be corrected")
+    if choice.is_answered:
+        parity = choice.answer.get("parity_choice", "even")
+        await kit.send_message("game error", kit.writer.game_error(WRONG_CHOICE, parity))
         await call(kit, WRONG_CHOICE, "corrected call")
 
 
 async def two_matches(kit: Kit) -> None:
-    """Two matches at once, each call beside the other."""
+    """Play two matches at once, with both calls open at the same time."""
     numbers = (ONE_OF_TWO, OTHER_OF_TWO)
     for number in numbers:
         await announce(kit, number)
@@ -294,39 +348,57 @@ async def two_matches(kit: Kit) -> None:
 
 
 async def other_game(kit: Kit) -> None:
-    """A game with moves, for players that know one."""
+    """Play a game with moves, if the player knows one."""
     game, options = next(iter(OTHER_GAMES.items()))
-    known = kit.record.member.meta.get("game_types", ()) if kit.record.member else (game,)
-    if not isinstance(known, list | tuple) or game not in known:
+    if not _knows(kit, game):
         return
     await announce(kit, OTHER_GAME, game)
     if _joined(await invite(kit, OTHER_GAME, "invitation to another game", game)):
-        now = time.time()
-        deadline = now + kit.limit_s("GAME_MOVE_CALL")
-        await kit.send_message("move call", kit.writer.move_call(OTHER_GAME, now, deadline, game, options), plain=False)
+        limit_s = kit.limit_s("GAME_MOVE_CALL")
+        message = kit.writer.move_call(OTHER_GAME, limit_s, game, options)
+        await kit.send_message("move call", message, plain=False)
         await leave(kit, OTHER_GAME, game=game)
+
+
+def _knows(kit: Kit, game: str) -> bool:
+    """Does the player know this game? One that did not register may."""
+    if kit.record.member is None:
+        return True
+    games = kit.record.member.meta.get("game_types")
+    return isinstance(games, list) and game in games
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-TIMESTAMPS: Final = ("{date}T{clock}.5Z", "{date}T{clock}.123456789Z", "{compact}T{clock}Z")
-"""Forms beside Z and +00:00, which are the two that documents list as valid."""
+LISTED_TIMESTAMP: Final = "{date}T{clock}+00:00"
+"""The documents list two forms as valid: this one, and the one with Z that all messages have."""
+OTHER_TIMESTAMPS: Final = (
+    "{date}T{clock}.5Z",
+    "{date}T{clock}.123456789Z",
+    "{compact}T{clock}Z",
+)
 
 
 async def readings(kit: Kit) -> None:
-    """One invitation, written in forms a player must understand, and in some it must refuse."""
+    """Write one invitation in forms that a player must understand, and in some that it must refuse."""
     await announce(kit, READINGS)
-    plain = kit.writer.invitation(READINGS, time.time())
-    unknown = {"mood": "sunny", "league": {"colour": ["green", None]}, "draw_commitment": "ab" * 32}
+    plain = kit.writer.invitation(READINGS)
 
     async def put(label: str, **changes: object) -> None:
         await kit.send_message(label, {**plain, **changes}, plain=False)
 
-    await put("unknown fields", **unknown)
+    await put(
+        "unknown fields",
+        mood="sunny",
+        league={"colour": ["green", None]},
+        draw_commitment="ab" * 32,
+    )
     await put("optional null", draw_commitment=None, attempt=None)
-    for form in ("{date}T{clock}+00:00", *TIMESTAMPS):
+    listed = _timestamp(LISTED_TIMESTAMP, plain["timestamp"])
+    await put(f"timestamp: {listed}", timestamp=listed)
+    for form in OTHER_TIMESTAMPS:
         text = _timestamp(form, plain["timestamp"])
-        await put(f"{'other ' if form in TIMESTAMPS else ''}timestamp: {text}", timestamp=text)
+        await put(f"other timestamp: {text}", timestamp=text)
     for text in ("2001-01-01T00:00:00Z", "2099-12-31T23:59:59Z"):
         await put(f"clock: {text}", timestamp=text)
     await put("mandatory null: null as league_id", league_id=None)
@@ -340,23 +412,28 @@ def _timestamp(form: str, now: str) -> str:
 
 
 async def methods(kit: Kit) -> None:
-    """Every method name a request may have, for players that are called by method."""
+    """Call by every method name a request may have, if the player is called by method."""
     if kit.form.convention in DOCUMENTED:
         await _by_all_names(kit)
     await leave(kit, READINGS)
 
 
 async def _by_all_names(kit: Kit) -> None:
-    plain = kit.writer.invitation(READINGS, time.time())
+    invitation = kit.writer.invitation(READINGS)
     spec = CallForm(Convention.SPEC)
-    for name in ("handle_game_invitation", "GAME_INVITATION", "game_invitation", "Game_Invitation"):
-        await kit.send_as(f"method: {name}", plain, spec, name)
+    for name in (
+        "handle_game_invitation",
+        "GAME_INVITATION",
+        "game_invitation",
+        "Game_Invitation",
+    ):
+        await kit.send_as(f"method: {name}", invitation, spec, name)
     await _call_by_all_names(kit, spec)
-    if any(one.is_answered for one in kit.record.of("standings")):
-        table = kit.writer.standings(ORDINARY, time.time())
+    if any(probe.is_answered for probe in kit.record.of("standings")):
+        table = kit.writer.standings(ORDINARY)
         for name in ("update_standings", "LEAGUE_STANDINGS_UPDATE"):
             await kit.send_as(f"method: {name}", table, spec, name)
-    await kit.send_as("tools/call", plain, CallForm(Convention.TOOLS))
+    await kit.send_as("tools/call", invitation, CallForm(Convention.TOOLS))
 
 
 async def _call_by_all_names(kit: Kit, spec: CallForm) -> None:
@@ -365,27 +442,25 @@ async def _call_by_all_names(kit: Kit, spec: CallForm) -> None:
     if not any(map(_joined, joins)) or not _chooses(kit):
         return
     for name in (row.method, *row.other_methods, row.message_type, row.message_type.lower()):
-        now = time.time()
-        message = kit.writer.parity_call(READINGS, now, now + kit.limit_s(row.message_type))
-        await kit.send_as(f"method: {name}", message, spec, name)
+        await kit.send_as(f"method: {name}", _parity_call(kit, READINGS), spec, name)
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
 async def afterwards(kit: Kit) -> None:
-    """Does it still play after malformed requests?"""
+    """See whether the player still plays after malformed requests."""
     await leave_all(kit)
-    await kit.send_document("ping afterwards", {"jsonrpc": "2.0", "id": kit.next_id(), "method": "ping"})
+    await kit.send_document("ping afterwards", _ping(kit.next_id()))
     await announce(kit, AFTERWARDS)
     if _joined(await invite(kit, AFTERWARDS, "invitation afterwards")) and _chooses(kit):
         await call(kit, AFTERWARDS, "call afterwards")
 
 
 async def end(kit: Kit) -> None:
-    """LEAGUE_COMPLETED comes last: some agents exit then."""
+    """Send LEAGUE_COMPLETED; some agents exit then."""
     await leave_all(kit)
-    await kit.send_message("league completed", kit.writer.league_completed(AFTERWARDS, time.time()))
+    await kit.send_message("league completed", kit.writer.league_completed(AFTERWARDS))
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
@@ -423,15 +498,17 @@ PLAYING: Final = (
 """Scenarios that need an answered invitation."""
 
 
-async def run_scenarios(kit: Kit, wanted: frozenset[str]) -> None:
+async def run_scenarios(kit: Kit, names: frozenset[str]) -> None:
     """Run these scenarios; stop as soon as nobody listens any more."""
+    record = kit.record
     for name, scenario in SCENARIOS.items():
-        if name not in wanted or (name in PLAYING and kit.record.convention is None and "dialect" in kit.record.played):
+        is_unanswered = record.convention is None and "dialect" in record.played
+        if name not in names or (name in PLAYING and is_unanswered):
             continue
         await scenario(kit)
-        kit.record.played.add(name)
-        if kit.record.probes and (kit.record.is_gone or not kit.record.is_reached):
+        record.played.add(name)
+        if record.probes and (record.is_gone or not record.is_reached):
             break
     else:
         await leave_all(kit)
-    kit.record.discard_after_exit()
+    record.discard_after_exit()

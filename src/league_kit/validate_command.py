@@ -1,4 +1,4 @@
-"""`league validate`: is this message right? If not, every violated clause, the decisive one first."""
+"""`league validate`: is this message valid? If not, it names every violated clause, the decisive one first."""
 
 from __future__ import annotations
 
@@ -18,16 +18,22 @@ examples:
   league validate message.json
   echo '{"jsonrpc": "2.0", "id": 1, "method": "league_query"}' | league validate --json
 
-exit status: 0 the message is right, 1 it is not, 2 it cannot be read"""
+exit status: 0 the message is valid, 1 it is not, 2 the file cannot be read"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file to read; - or nothing is stdin")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        default="-",
+        help="the file to read (default: -, standard input)",
+    )
     parser.add_argument(
         "--profile",
         choices=("strict", "compat"),
         default="strict",
-        help="strict: the documents only; compat: known habits of agents are recorded, not refused (default: strict)",
+        help="strict: only what the documents allow; compat: note known habits of agents (default: strict)",
     )
     add_json_option(parser)
 
@@ -37,13 +43,16 @@ def run(args: argparse.Namespace) -> int:
     from league_kit.verdicts import judge
 
     verdict = judge(_read(args.file), Reading(args.profile))
-    print_result(args.json, _as_json(verdict, with_deviations=args.profile == "compat"), _as_lines(verdict))
+    document = _as_json(verdict, with_deviations=args.profile == "compat")
+    print_result(args.json, document, _as_lines(verdict))
     return 0 if verdict.valid else 1
 
 
 def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if file == "-":
+            return sys.stdin.buffer.read()
+        return Path(file).read_bytes()
     except OSError as error:
         raise CommandError(f"cannot read {file}: {error.strerror or error}", USAGE) from error
 
@@ -52,40 +61,50 @@ def _as_json(verdict: DocumentVerdict, with_deviations: bool) -> dict[str, objec
     document: dict[str, object] = {
         "valid": verdict.valid,
         "message_type": verdict.message_type,
-        "violations": [_violation_as_json(one) for one in verdict.violations],
+        "violations": [_violation_as_json(violation) for violation in verdict.violations],
     }
     if with_deviations:
-        document["deviations"] = [_violation_as_json(one) for one in verdict.deviations]
+        document["deviations"] = [_violation_as_json(deviation) for deviation in verdict.deviations]
     if verdict.reads_as is not None:
         document["reads_as"] = verdict.reads_as
     return document
 
 
-def _violation_as_json(one: Violation) -> dict[str, str]:
-    return {name: getattr(one, name) for name in ("code", "name", "path", "detail", "requirement")}
+def _violation_as_json(violation: Violation) -> dict[str, str]:
+    return {name: getattr(violation, name) for name in ("code", "name", "path", "detail", "requirement")}
 
 
 def _as_lines(verdict: DocumentVerdict) -> list[str]:
-    lines = [_line(one) for one in verdict.violations]
+    lines = [_line(violation) for violation in verdict.violations]
     if verdict.valid:
-        lines.append(f"valid: {_what(verdict)}")
-    return lines + [f"recorded: {_line(one)}" for one in verdict.deviations]
+        lines.append(f"valid: {_description(verdict)}")
+    return lines + [f"recorded: {_line(deviation)}" for deviation in verdict.deviations]
 
 
-def _what(verdict: DocumentVerdict) -> str:
+def _description(verdict: DocumentVerdict) -> str:
     from league.protocol.errors import ERRORS
 
     if verdict.reads_as is None:
         return str(verdict.message_type)
-    return f"a JSON-RPC error without a message; it reads as {verdict.reads_as} {ERRORS[verdict.reads_as].name}"
+    name = ERRORS[verdict.reads_as].name
+    return f"a JSON-RPC error without a message; it reads as {verdict.reads_as} {name}"
 
 
-def _line(one: Violation) -> str:
+def _line(violation: Violation) -> str:
     from league.protocol.safe_text import escaped
 
-    # What others wrote may hold anything; one violation stays one line, and a terminal stays as it is.
-    text = f"{one.code} {one.name} {one.path or 'the document'}: {one.detail} [{one.requirement}]"
+    # A message may hold line breaks and escape sequences: a violation stays one line, and the terminal as it is.
+    place = violation.path or "the document"
+    text = f"{violation.code} {violation.name} {place}: {violation.detail} [{violation.requirement}]"
     return escaped(text)
 
 
-COMMANDS = (Command("validate", "judge a message, bare or in JSON-RPC", EXAMPLE, configure, run),)
+COMMANDS = (
+    Command(
+        "validate",
+        "check whether a message is valid, bare or in JSON-RPC",
+        EXAMPLE,
+        configure,
+        run,
+    ),
+)

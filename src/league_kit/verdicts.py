@@ -1,4 +1,8 @@
-"""Is this document right? A message, or a JSON-RPC request, result or error around one."""
+"""Judge a document: a message, or a JSON-RPC request, result or error around one."""
+
+# The document is one of three things, found out in this order: a bare message, a JSON-RPC answer around a message or an
+# error, or else a JSON-RPC request. A broken frame must not pass as a bare message, so anything that looks like
+# JSON-RPC is read as such. An error without a message is not judged; the verdict only says how it is read.
 
 from __future__ import annotations
 
@@ -58,23 +62,23 @@ def _refused(error: PeerError) -> DocumentVerdict:
 
 
 def _parsed(raw: bytes) -> object:
-    """Size decides before anything else; only what the manager says may be larger than other messages (R-24)."""
+    """Parse a document. Size decides first; only the manager's messages may be larger than others (R-24)."""
     if len(raw) <= MESSAGE_LIMIT:
         return parse(raw)
-    value: object = None
-    with suppress(PeerError):
-        value = parse(raw) if len(raw) <= MANAGER_LIMIT else None
-    kind = _kind(value)
     if len(raw) > MANAGER_LIMIT:
         raise too_large(len(raw), MANAGER_LIMIT, "")
-    if kind is None or speakers(kind) != (Role.MANAGER,):
-        reply = kind is not None and MESSAGES[kind].is_reply
-        raise too_large(len(raw), MESSAGE_LIMIT, "SIZE.replies" if reply else "SIZE.requests")
-    return value
+    value: object = None
+    with suppress(PeerError):
+        value = parse(raw)
+    kind = _kind(value)
+    if kind is not None and speakers(kind) == (Role.MANAGER,):
+        return value
+    is_reply = kind is not None and MESSAGES[kind].is_reply
+    raise too_large(len(raw), MESSAGE_LIMIT, "SIZE.replies" if is_reply else "SIZE.requests")
 
 
 def _kind(document: object) -> str | None:
-    """The type of the message in a document, if it is a known one."""
+    """Return the type of the message in a document, if it is a known one."""
     content = document
     if isinstance(document, dict) and _is_wrapped(document):
         content = document.get("params", document.get("result"))
@@ -83,10 +87,11 @@ def _kind(document: object) -> str | None:
 
 
 def _document(raw: bytes, value: object, reading: Reading) -> DocumentVerdict:
-    if isinstance(value, dict) and not _is_wrapped(value):
-        return _judged(unseal(value, reading), reading)
-    if isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value):
-        return _answer(raw, value, reading)
+    if isinstance(value, dict):
+        if not _is_wrapped(value):
+            return _judged(unseal(value, reading), reading)
+        if "method" not in value and ("result" in value or "error" in value):
+            return _answer(raw, value, reading)
     return _judged(read_call(decode_call(raw, MANAGER_LIMIT), reading), reading)
 
 
@@ -104,7 +109,8 @@ def _answer(raw: bytes, value: Mapping[str, object], reading: Reading) -> Docume
     data = answer.content if isinstance(answer.content, dict) else {}
     if "message_type" in data:
         return _judged(unseal(data, reading, _ERROR_TYPES), reading)
-    return DocumentVerdict(None, reads_as=read_foreign(_code(data), _name(data, value["error"]), answer.number))
+    name = _name(data, value["error"])
+    return DocumentVerdict(None, reads_as=read_foreign(_code(data), name, answer.number))
 
 
 def _code(data: Mapping[str, object]) -> str | None:
@@ -113,15 +119,21 @@ def _code(data: Mapping[str, object]) -> str | None:
 
 
 def _name(data: Mapping[str, object], error: object) -> str | None:
-    """The error's name, wherever it stands; a sentence is no name."""
+    """Return the error's name, wherever it is; a sentence is not a name."""
     message = error.get("message") if isinstance(error, dict) else None
-    told = (data.get("error_name"), data.get("error_description"), message)
-    return next((one for one in told if isinstance(one, str) and _ERROR_NAME.fullmatch(one)), None)
+    for name in (data.get("error_name"), data.get("error_description"), message):
+        if isinstance(name, str) and _ERROR_NAME.fullmatch(name):
+            return name
+    return None
 
 
 def _judged(read: Unsealed, reading: Reading) -> DocumentVerdict:
-    violations, deviations = list(read.violations), list(read.deviations)
+    violations = list(read.violations)
+    deviations = list(read.deviations)
     if isinstance(read.message, MatchResultReport):
-        for one in reports.contradictions(read.message):
-            (deviations if one.lenient and reading.profile == "compat" else violations).append(one)
+        for contradiction in reports.contradictions(read.message):
+            if contradiction.lenient and reading.profile == "compat":
+                deviations.append(contradiction)
+            else:
+                violations.append(contradiction)
     return DocumentVerdict(read.message_type, tuple(violations), tuple(deviations))

@@ -1,7 +1,14 @@
-"""HTTP as bytes: one request, sent exactly as given, and all that came back, whatever it is.
+"""HTTP as bytes: one request, sent exactly as it is written, and everything that came back."""
 
-The client of league.transport would repair, refuse or hide what the kit has to see.
-"""
+# Theory of operation
+#
+# The client of league.transport would repair, refuse or hide what the kit has to see, so this one does nothing of the
+# kind. Every request has a connection of its own. Its bytes are written as they are; the answer is read until it is
+# complete, the connection ends, the time is up, or it grows too long. All four ways end in a RawResponse: `trouble`
+# says why there is no complete answer, and what did come is kept as evidence. `send_request` never raises.
+#
+# An answer is complete when its length, its last chunk or the end of the connection says so. Whatever follows is kept
+# in `rest`: a second answer to one request is a fault.
 
 from __future__ import annotations
 
@@ -15,7 +22,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 MOST: Final = 4 * 1024 * 1024
-"""No answer is read further than this."""
+"""Maximum number of bytes that are read of an answer."""
 _PIECE: Final = 65_536
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([1-5][0-9][0-9])(?: [^\r\n]*)?")
 
@@ -30,7 +37,7 @@ class Trouble(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RawRequest:
-    """What is sent. `Connection: close` ends every request, so that a second answer would be seen."""
+    """A request. `Connection: close` ends it, so that a second answer would be seen."""
 
     url: str
     body: bytes = b""
@@ -39,15 +46,17 @@ class RawRequest:
     content_type: str | None = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
     verbatim: bytes | None = None
-    """These bytes instead of all that."""
+    """Send these bytes instead."""
     ends: bool = False
-    """Nothing more is sent after it: the agent sees the end of our side."""
+    """Close the kit's side of the connection after the request."""
 
     def raw(self) -> bytes:
         if self.verbatim is not None:
             return self.verbatim
         parts = urlsplit(self.url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        path = parts.path or "/"
+        if parts.query:
+            path += f"?{parts.query}"
         lines = [f"{self.method} {path} HTTP/1.1", f"Host: {self.host or parts.netloc}"]
         if self.content_type is not None:
             lines.append(f"Content-Type: {self.content_type}")
@@ -62,12 +71,14 @@ class RawRequest:
         return "\r\n".join(lines).encode("latin-1") + self.body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RawResponse:
-    """What came back, as far as it did."""
+    """An answer, or as much of it as came. Only `send_request` writes to it."""
 
-    raw: bytes
-    seconds: float
+    at: float
+    """When its request was sent."""
+    raw: bytes = b""
+    seconds: float = 0.0
     trouble: Trouble | None = None
     detail: str = ""
     status: int = 0
@@ -76,29 +87,19 @@ class RawResponse:
     rest: bytes = b""
     """Bytes after the end of the answer."""
 
-
-@dataclass(slots=True)
-class _Read:
-    """An answer, as far as it was received."""
-
-    data: bytes = b""
-    status: int = 0
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    rest: bytes = b""
-
     def is_whole(self, ended: bool) -> bool:
-        """Is the answer complete? ValueError: this is no HTTP."""
-        head, end, tail = self.data.partition(b"\r\n\r\n")
+        """Is the answer complete? ValueError: it is not HTTP."""
+        head, end, tail = self.raw.partition(b"\r\n\r\n")
         if not end:
             return False
         lines = head.split(b"\r\n")
-        found = _STATUS_LINE.fullmatch(lines[0])
-        if found is None:
-            raise ValueError("this is no HTTP/1.1 answer")
-        self.status = int(found[1])
+        status_line = _STATUS_LINE.fullmatch(lines[0])
+        if status_line is None:
+            raise ValueError("this is not an HTTP/1.1 answer")
+        self.status = int(status_line[1])
         if self.status < 200:
-            self.data = tail
+            # An interim answer, such as 100 Continue: the real one follows.
+            self.raw = tail
             return self.is_whole(ended)
         pairs = (line.decode("latin-1").partition(":") for line in lines[1:])
         self.headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
@@ -109,7 +110,8 @@ class _Read:
             return self._has_chunks(tail)
         if "content-length" in self.headers:
             size = int(self.headers["content-length"])
-            self.body, self.rest = tail[:size], tail[size:]
+            self.body = tail[:size]
+            self.rest = tail[size:]
             return len(self.body) == size
         self.body = tail
         return ended or self.status in (204, 304)
@@ -124,66 +126,67 @@ class _Read:
             if len(tail) < size + 2:
                 return False
             if size == 0:
-                self.body, self.rest = body, tail[2:]
+                self.body = body
+                self.rest = tail[2:]
                 return True
-            body, tail = body + tail[:size], tail[size + 2 :]
+            body += tail[:size]
+            tail = tail[size + 2 :]
 
 
 async def send_request(request: RawRequest, timeout_s: float) -> RawResponse:
     """Send a request on a connection of its own and read the answer."""
+    response = RawResponse(at=time.time())
     began = time.monotonic()
-    read = _Read()
-
-    def done(trouble: Trouble | None = None, detail: str = "") -> RawResponse:
-        seconds = time.monotonic() - began
-        return RawResponse(read.data, seconds, trouble, detail, read.status, read.headers, read.body, read.rest)
-
     try:
         async with asyncio.timeout(timeout_s):
-            await _transfer(request, read)
-        return done()
+            await _transfer(request, response)
     except TimeoutError:
-        return done(Trouble.TIMEOUT, f"no complete answer within {timeout_s:g} seconds")
-    except ConnectionRefusedError:
-        return done(Trouble.REFUSED, "the connection was refused: nobody listens there")
+        response.trouble = Trouble.TIMEOUT
+        response.detail = f"no complete answer within {timeout_s:g} seconds"
+    except _UnreachableError as error:
+        response.trouble = Trouble.REFUSED
+        response.detail = str(error)
     except (OSError, EOFError) as error:
-        word = "the connection broke before the answer was complete"
-        return done(Trouble.REFUSED if isinstance(error, _UnreachableError) else Trouble.BROKEN, str(error) or word)
+        response.trouble = Trouble.BROKEN
+        response.detail = str(error) or "the connection broke before the answer was complete"
     except ValueError as error:
-        return done(Trouble.BROKEN, f"the answer is no HTTP: {error}")
+        response.trouble = Trouble.BROKEN
+        response.detail = f"the answer is not HTTP: {error}"
+    response.seconds = time.monotonic() - began
+    return response
 
 
 class _UnreachableError(OSError):
-    """No connection came about."""
+    """The connection could not be opened."""
 
 
-async def _transfer(request: RawRequest, read: _Read) -> None:
+async def _transfer(request: RawRequest, response: RawResponse) -> None:
     parts = urlsplit(request.url)
     secure = parts.scheme == "https"
-    port = parts.port or (443 if secure else 80)
+    usual_port = 443 if secure else 80
     context = ssl.create_default_context() if secure else None
     try:
-        reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
-    except ConnectionRefusedError:
-        raise
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or usual_port, ssl=context)
+    except ConnectionRefusedError as error:
+        raise _UnreachableError("the connection was refused: nobody listens at this address") from error
     except OSError as error:
         raise _UnreachableError(str(error)) from error
     try:
         writer.write(request.raw())
         if request.ends:
             writer.write_eof()
-        await _answer(reader, read)
+        await _read(reader, response)
     finally:
         writer.close()
 
 
-async def _answer(reader: asyncio.StreamReader, read: _Read) -> None:
+async def _read(reader: asyncio.StreamReader, response: RawResponse) -> None:
     while True:
         piece = await reader.read(_PIECE)
-        read.data += piece
-        if read.is_whole(ended=not piece):
+        response.raw += piece
+        if response.is_whole(ended=not piece):
             return
         if not piece:
             raise EOFError("the connection was closed before the answer was complete")
-        if len(read.data) > MOST:
+        if len(response.raw) > MOST:
             raise ValueError(f"more than {MOST} bytes")

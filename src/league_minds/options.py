@@ -1,4 +1,4 @@
-"""What `league player --strategy llm` can be told beside the options of every player."""
+"""The options of `league player --strategy llm`, beside those of every player."""
 
 from __future__ import annotations
 
@@ -12,20 +12,35 @@ class ModelOptions:
     """The provider and the model, and how the model is asked."""
 
     base_url: str = option(
-        TEXT, "", "llm: where the provider is, such as https://api.example.org/v1", placeholder="URL"
+        TEXT,
+        "",
+        "llm: the provider's address, such as https://api.example.org/v1",
+        placeholder="URL",
     )
-    model: str = option(TEXT, "", "llm: the model's name", placeholder="NAME")
-    prompt: str = option(TEXT, "", "llm: a file with another prompt", placeholder="FILE")
+    model: str = option(TEXT, "", "llm: the name of the model", placeholder="NAME")
+    prompt: str = option(TEXT, "", "llm: a file with your own prompt", placeholder="FILE")
     temperature: float | None = option(
-        NUMBER, None, "llm: the model's temperature (default: the provider's own)", least=0
+        NUMBER,
+        None,
+        "llm: the model's temperature (default: the provider decides)",
+        least=0,
     )
-    corrections: int = option(WHOLE, 2, "llm: how often to ask again after an unreadable answer", least=0, most=10)
+    corrections: int = option(
+        WHOLE,
+        2,
+        "llm: how often to ask again after an answer without a legal choice",
+        least=0,
+        most=10,
+    )
     no_options: bool = option(FLAG, False, "llm: do not show the legal choices to the model")
     max_tokens: int | None = option(
-        WHOLE, None, "llm: stop asking the model after this many tokens in a league", least=1
+        WHOLE,
+        None,
+        "llm: stop asking the model after this many tokens in a league",
+        least=1,
     )
 
     @classmethod
     def of(cls, options: PlayerOptions) -> ModelOptions:
-        """Those of a player."""
+        """Return the options of a player for its model."""
         return cls(**{declared.name: options.more[declared.name] for declared in fields(cls)})

@@ -1,4 +1,4 @@
-"""What reports cite: requirements with their sections of spec/league-v2.md, and error codes, in words.
+"""The clauses that reports cite: requirements with their sections of spec/league-v2.md, and error codes in words.
 
 A test compares these tables with spec/requirements.toml, which is not part of the installed package.
 """
@@ -89,7 +89,7 @@ MESSAGES: Final[Mapping[str, str]] = {
     "GAME_MOVE_CALL": "5.19",
     "GAME_MOVE_RESPONSE": "5.20",
 }
-"""The section of a message is the section of its fields' clauses."""
+"""The section that describes a message also holds the clauses of its fields."""
 _OF_CODE: Final[Mapping[str, str]] = {
     "E003": "ENVELOPE",
     "E004": "CHOICE.not_repaired",
@@ -113,7 +113,7 @@ _OF_CODE: Final[Mapping[str, str]] = {
     "E045": "MATCH.declined_choice",
     "DECLINED": "MATCH.declined_is_technical_loss",
 }
-"""The clause behind a code where nothing more exact is on record."""
+"""The clause behind a code if nothing more exact is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,43 +128,57 @@ class ClauseRef:
 
 
 def clause(requirement: str) -> ClauseRef | None:
-    """The clause of this id; None if it is none that a match can run into."""
-    section = SECTIONS.get(requirement) or MESSAGES.get(requirement.partition(".")[0])
-    return ClauseRef(requirement, section) if section else None
+    """The clause of this id; None if no match can run into it."""
+    message, _, _ = requirement.partition(".")
+    section = SECTIONS.get(requirement) or MESSAGES.get(message)
+    if section is None:
+        return None
+    return ClauseRef(requirement, section)
 
 
-def known(requirement: str) -> ClauseRef:
+def cite(requirement: str) -> ClauseRef:
     """A clause of the table above."""
     return ClauseRef(requirement, SECTIONS[requirement])
 
 
 def clause_of(code: str, requirement: str = "") -> ClauseRef | None:
-    """What an error is about: the violated clause if it is on record, or else the one that goes with its code."""
+    """The clause that an error is about: the violated one if it is on record, or else the one behind its code."""
     return clause(requirement) or clause(_OF_CODE.get(code, ""))
 
 
 def in_time(phase: str, game_type: str) -> ClauseRef:
     """The clause that sets the time limit of an answer."""
     if phase == "join":
-        return known("JOIN.in_time")
-    return known("CHOICE.in_time" if game_type == "even_odd" else "MATCH.answers_in_time")
+        return cite("JOIN.in_time")
+    if game_type == "even_odd":
+        return cite("CHOICE.in_time")
+    return cite("MATCH.answers_in_time")
 
 
 def violated(code: str, phase: str, game_type: str, requirement: str = "") -> ClauseRef | None:
-    """The clause that an error in a match violates; a missing answer (E001) violates its time limit."""
-    return in_time(phase, game_type) if code == "E001" else clause_of(code, requirement)
+    """The clause that an error in a match violates."""
+    # A missing answer is on record with a code only: what it violates is its time limit.
+    if code == "E001":
+        return in_time(phase, game_type)
+    return clause_of(code, requirement)
 
 
 def named(code: str) -> str:
     """A code with its name."""
-    return f"{code} {ERRORS[code].name}" if code in ERRORS else code
+    if code not in ERRORS:
+        return code
+    return f"{code} {ERRORS[code].name}"
 
 
 def question(phase: str) -> str:
-    """What a player was asked in this phase of a match."""
-    return "the invitation" if phase == "join" else "the call for a choice"
+    """The name of the question that a player gets in this phase of a match."""
+    if phase == "join":
+        return "the invitation"
+    return "the call for a choice"
 
 
 def at_field(path: str, detail: str) -> str:
-    """What is wrong with an answer, with the field it is about."""
-    return f"{path}: {detail}" if path and path not in detail else detail
+    """The detail of a wrong answer, with the field it is about."""
+    if not path or path in detail:
+        return detail
+    return f"{path}: {detail}"

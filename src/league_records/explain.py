@@ -1,5 +1,13 @@
 """Why a match ended as it did: the verdict (whose fault, by which clause, what to change), the check of the draw (spec
-section 12), and the course of the match. Made from events and letters only; nothing here reads a file or a clock.
+section 12), and the course of the match.
+
+Theory of operation. `match_facts.py` says what is known, `faults.py` what players did wrong, `timeline.py` what
+happened when; here it becomes one `Explanation`, as data for the match page, MCP clients and `--json`, and as lines of
+text for the terminal. There are three kinds of verdict: a walkover (nobody played), an ending (it was played, by the
+rules or to a technical loss), and none yet (then the verdict says where the match stands). A player is blamed only if
+a fault is on record: what a referee of others leaves out of its report is called unknown, never guessed.
+
+Nothing here reads a file or a clock.
 """
 
 from __future__ import annotations
@@ -10,16 +18,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from league.events import MatchDecided, MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
+from league.events import MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
 from league.games import draw
-from league_records.clauses import ClauseRef, known
+from league.games.contract import LOSS_POINTS, WIN_POINTS
+from league_records.clauses import ClauseRef, cite
 from league_records.faults import PlayerFault, corrected_mistakes, final_faults
 from league_records.letters import content_of
-from league_records.match_facts import MatchFacts
+from league_records.match_facts import Ending, MatchFacts, reported_choices
 from league_records.timeline import TimelineAttempt, timeline
 
 VERDICT = "Verdict: "
-"""What the line with the outcome begins with."""
+"""The line with the outcome begins with this."""
+LONGEST_ANSWER = 600
 _PROGRAM = (
     "import hashlib, hmac; s, m = bytes.fromhex({seed}), {label}.encode(); "
     "print(hashlib.sha256(s + m).hexdigest()); "
@@ -44,8 +54,8 @@ class MatchVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """`promised` is the commitment that was sent with the invitations, None where no letter shows it; `holds` whether
-    seed, promise and number belong together."""
+    """The check of a draw. `promised` is the commitment in the invitations, None if no letter shows it. `holds` is true
+    if seed, promise and number belong together."""
 
     number: int
     seed: str
@@ -54,7 +64,7 @@ class Draw:
     holds: bool
     sentence: str
     command: str
-    """Prints the commitment and the number."""
+    """A command that prints the commitment and the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class Explanation:
     started_at: float
     attempts: tuple[TimelineAttempt, ...]
     remarks: tuple[str, ...]
-    """What is not available here, and what else is on record."""
+    """What is missing here, and what else is on record."""
 
 
 def explain(facts: MatchFacts) -> Explanation:
@@ -84,9 +94,9 @@ def explain(facts: MatchFacts) -> Explanation:
         game_type=facts.game_type,
         round_id=facts.round_id,
         players=facts.players,
-        names={one: facts.names.get(one, one) for one in facts.players},
+        names={player: facts.names.get(player, player) for player in facts.players},
         verdict=_verdict(facts),
-        draw=_draw(facts, facts.counted_attempt),
+        draw=_draw(facts),
         started_at=started_at,
         attempts=attempts,
         remarks=tuple(_remarks(facts, attempts)),
@@ -96,23 +106,12 @@ def explain(facts: MatchFacts) -> Explanation:
 # --- the verdict ------------------------------------------------------------------------------------------------------
 
 
-Ending = ResultAccepted | MatchDecided
-"""A result, from the manager or, where nothing of the manager is at hand, from the referee."""
-
-
-def _ending(facts: MatchFacts) -> Ending | None:
-    if isinstance(facts.result, ResultAccepted):
-        return facts.result
-    return None if facts.manager else facts.decided(facts.attempt)
-
-
 def _verdict(facts: MatchFacts) -> MatchVerdict:
     if isinstance(facts.result, WalkoverDecided):
         return _walkover(facts, facts.result)
-    ending = _ending(facts)
+    ending = facts.ending
     if ending is None:
-        why, clauses = _standing(facts)
-        return MatchVerdict(facts.status, None, {}, (), why, clauses)
+        return _undecided(facts)
     if ending.status == "TECHNICAL_LOSS":
         return _technical(facts, ending)
     return _played(facts, ending)
@@ -120,139 +119,271 @@ def _verdict(facts: MatchFacts) -> MatchVerdict:
 
 def _walkover(facts: MatchFacts, result: WalkoverDecided) -> MatchVerdict:
     gone = " and ".join(map(facts.named, result.withdrawn)) or "a player"
-    won = f"{facts.named(result.winner)} wins" if result.winner else "nobody wins"
-    why = f"The match was not played: {gone} had been withdrawn by the operator, so {won} by walkover."
-    points = {one: 3 if one == result.winner else 0 for one in facts.players}
-    note = "That is a decision of the operator; no message of a player led to it."
-    return MatchVerdict("WALKOVER", result.winner, points, (), (why, note), (known("LEAGUE.withdrawn"),))
+    won = "nobody wins"
+    if result.winner:
+        won = f"{facts.named(result.winner)} wins"
+    return MatchVerdict(
+        outcome="WALKOVER",
+        winner=result.winner,
+        points=facts.points,
+        at_fault=(),
+        why=(
+            f"The match was not played: the operator had withdrawn {gone}, so {won} by walkover.",
+            "That is the operator's decision; no message of a player led to it.",
+        ),
+        clauses=(cite("LEAGUE.withdrawn"),),
+    )
 
 
 def _technical(facts: MatchFacts, ending: Ending) -> MatchVerdict:
     attempt = facts.counted_attempt
     faults = final_faults(facts, attempt)
-    at_fault = tuple(one for one in facts.players if one != ending.winner)
-    losers = " and ".join(map(facts.named, at_fault))
-    if ending.winner is None:
-        first = f"Both players lost for technical reasons: {losers}. Nobody gets points."
-    else:
-        other = f"{facts.named(ending.winner)} gets {ending.points.get(ending.winner, 3)} points"
-        whose = "by its own fault" if faults else "as its referee says"
-        first = f"{losers} lost for technical reasons, {whose}; {other}."
-    why = [first, *(f"{one.sentence}." for one in faults)]
+    at_fault = tuple(player for player in facts.players if player != ending.winner)
+    why = [_technical_result(facts, ending, at_fault, bool(faults))]
+    why.extend(f"{fault.sentence}." for fault in faults)
+    # A referee of others need not say what the fault was.
     if not faults:
-        why.append("Which fault it was is not on record here, and so not whose: the report names none.")
-    clauses = [found for one in faults for found in (one.clause, one.rule) if found is not None]
-    clauses.append(known("MATCH.points"))
+        why.append("Which fault it was, and whose, is not on record here: the report names none.")
+    clauses = [clause for fault in faults for clause in (fault.clause, fault.rule) if clause is not None]
+    clauses.append(cite("MATCH.points"))
     return MatchVerdict(
-        "TECHNICAL_LOSS",
-        ending.winner,
-        ending.points,
-        at_fault,
-        (*why, *_notes(facts)),
-        tuple(dict.fromkeys(clauses)),
-        faults,
-        corrected_mistakes(facts, attempt),
+        outcome="TECHNICAL_LOSS",
+        winner=ending.winner,
+        points=ending.points,
+        at_fault=at_fault,
+        why=(*why, *_notes(facts)),
+        clauses=tuple(dict.fromkeys(clauses)),
+        faults=faults,
+        stumbles=corrected_mistakes(facts, attempt),
     )
 
 
-def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
+def _technical_result(facts: MatchFacts, ending: Ending, at_fault: Sequence[str], has_faults: bool) -> str:
+    losers = " and ".join(map(facts.named, at_fault))
     if ending.winner is None:
-        result = f"{facts.named(facts.players[0])} and {facts.named(facts.players[1])} drew, 1 point each."
-    else:
-        loser = facts.opponent(ending.winner)
-        score = f"{ending.points.get(ending.winner, 3)} points to {ending.points.get(loser, 0)}"
-        result = f"{facts.named(ending.winner)} won against {facts.named(loser)}, {score}."
-    found = corrected_mistakes(facts, facts.counted_attempt)
-    why = (result, *_by_rules(facts, ending), _blame(facts, ending, found), *_notes(facts))
-    rules = (known("MATCH.winner"),) if facts.game_type == "even_odd" else ()
-    clauses = (*rules, known("MATCH.points"))
-    return MatchVerdict(ending.status, ending.winner, ending.points, (), why, clauses, (), found)
+        return f"Both players lost for technical reasons: {losers}. Nobody gets points."
+    source = "by its own fault" if has_faults else "according to its referee"
+    points = ending.points.get(ending.winner, WIN_POINTS)
+    return f"{losers} lost for technical reasons, {source}; {facts.named(ending.winner)} gets {points} points."
+
+
+def _played(facts: MatchFacts, ending: Ending) -> MatchVerdict:
+    # A mistake that was put right decided nothing, but its player should know of it.
+    corrected = corrected_mistakes(facts, facts.counted_attempt)
+    clauses = [cite("MATCH.points")]
+    if facts.game_type == "even_odd":
+        clauses.insert(0, cite("MATCH.winner"))
+    return MatchVerdict(
+        outcome=ending.status,
+        winner=ending.winner,
+        points=ending.points,
+        at_fault=(),
+        why=(
+            _played_result(facts, ending),
+            *_by_rules(facts, ending),
+            _blame(facts, ending, corrected),
+            *_notes(facts),
+        ),
+        clauses=tuple(clauses),
+        stumbles=corrected,
+    )
+
+
+def _played_result(facts: MatchFacts, ending: Ending) -> str:
+    if ending.winner is None:
+        first, second = facts.players
+        return f"{facts.named(first)} and {facts.named(second)} drew, 1 point each."
+    loser = facts.opponent(ending.winner)
+    won = ending.points.get(ending.winner, WIN_POINTS)
+    lost = ending.points.get(loser, LOSS_POINTS)
+    return f"{facts.named(ending.winner)} won against {facts.named(loser)}, {won} points to {lost}."
 
 
 def _unreported(facts: MatchFacts, ending: Ending) -> str:
-    """What an even/odd result by a referee of others does not say, though it should decide; "" if it says all."""
-    given = ending.details.get("choices")
-    choices = given if isinstance(given, dict) else {}
-    number = ending.details.get("drawn_number")
-    if facts.game_type != "even_odd" or not isinstance(ending, ResultAccepted) or ending.verified:
+    """What the even/odd report of a referee of others leaves out, though it decides; nothing if it is complete."""
+    # A verified result has been computed again from its choices and its number, so it has them.
+    is_proven = not isinstance(ending, ResultAccepted) or ending.verified
+    if facts.game_type != "even_odd" or is_proven:
         return ""
-    lacking = [f"no choice of {one}" for one in facts.players if choices.get(one) is None]
-    lacking = ["no choices"] if len(lacking) == len(facts.players) else lacking
+    choices = reported_choices(ending)
+    missing = [f"no choice of {player}" for player in facts.players if choices.get(player) is None]
+    if len(missing) == len(facts.players):
+        missing = ["no choices"]
+    number = ending.details.get("drawn_number")
     if not isinstance(number, int) or not 1 <= number <= 10:
-        lacking.append("no number from 1 to 10")
-    return " and ".join(lacking)
+        missing.append("no number from 1 to 10")
+    return " and ".join(missing)
 
 
 def _blame(facts: MatchFacts, ending: Ending, corrected: Sequence[PlayerFault]) -> str:
-    if lacking := _unreported(facts, ending):
-        likely = "A technical loss is likely" if ending.winner else "Whether it was played at all is not known"
-        return (
-            f"The report of {facts.referee_id or 'its referee'} gives {lacking}. {likely}, "
-            "and whose fault it was only that referee knows."
-        )
+    missing = _unreported(facts, ending)
+    if missing:
+        referee = facts.referee_id or "its referee"
+        likely = "Nobody else knows whether it was played at all"
+        if ending.winner:
+            likely = "A technical loss is likely"
+        return f"The report of {referee} gives {missing}. {likely}, and only that referee knows whose fault it was."
     if corrected:
-        who = " and ".join(sorted({facts.named(one.player_id) for one in corrected}))
-        return f"The rules of the game decided, but {who} had to be asked again: an answer was late or wrong at first."
+        players = sorted({facts.named(mistake.player_id) for mistake in corrected})
+        return (
+            f"The rules of the game decided, but {' and '.join(players)} had to be asked again: an answer was late or "
+            "wrong at first."
+        )
     return "Nobody was at fault: both players answered every question, and the rules of the game decided."
 
 
 def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
-    choices, number = ending.details.get("choices"), ending.details.get("drawn_number")
+    """How the rules of the game led to this result."""
     if _unreported(facts, ending):
         return
+    choices = ending.details.get("choices")
+    number = ending.details.get("drawn_number")
+    # Other games tell their reason themselves, in the words of the referee's decision.
     if facts.game_type != "even_odd" or not isinstance(choices, dict) or not isinstance(number, int):
         decided = facts.decided(facts.counted_attempt)
         if decided is not None and decided.reason:
             yield f"{decided.reason}."
         return
-    chosen = ", ".join(f"{one} chose {choices.get(one)}" for one in facts.players)
-    same = choices.get(facts.players[0]) == choices.get(facts.players[1])
+    chosen = [choices.get(player) for player in facts.players]
     parity = "odd" if number % 2 else "even"
-    end = "equal choices are always a draw" if same else f"whoever said {parity} wins"
-    yield f"{chosen}; the number was {number}, which is {parity}: {end}."
+    rule = f"whoever said {parity} wins"
+    if chosen[0] == chosen[1]:
+        rule = "equal choices are always a draw"
+    sentences = [f"{player} chose {choice}" for player, choice in zip(facts.players, chosen, strict=True)]
+    yield f"{', '.join(sentences)}; the number was {number}, which is {parity}: {rule}."
 
 
 def _notes(facts: MatchFacts) -> Iterator[str]:
     """Earlier attempts, and whether the result was verified."""
     attempt = facts.counted_attempt
-    lost = [event for event in facts.manager if isinstance(event, MatchLost | MatchHeld)]
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:
-        by = f"by the manager ({voided[-1].why})" if voided[-1].why else "by the operator"
-        yield f"An earlier result was voided {by}; what counts is attempt {attempt}."
+        yield f"An earlier result was voided by {_voided_by(voided[-1])}; attempt {attempt} counts."
     elif attempt > 1:
-        reasons = "; ".join(dict.fromkeys(event.why for event in lost))
-        told = f" ({reasons})" if reasons else ""
-        yield f"It is the result of attempt {attempt}: those before were given up{told}, which is no player's fault."
+        reasons = dict.fromkeys(event.why for event in facts.manager if isinstance(event, MatchLost | MatchHeld))
+        why = _in_brackets("; ".join(reasons))
+        yield f"It is the result of attempt {attempt}: those before were given up{why}, which is no player's fault."
     if isinstance(facts.result, ResultAccepted) and not facts.result.verified:
-        yield "It is unverified: what was reported does not prove it, and it stands as its referee told it."
+        yield "It is unverified: the report does not prove it, so it rests on the word of its referee."
+
+
+def _voided_by(event: ResultVoided) -> str:
+    # Only the manager gives a reason.
+    if event.why:
+        return f"the manager ({event.why})"
+    return "the operator"
+
+
+def _in_brackets(text: str) -> str:
+    if not text:
+        return ""
+    return f" ({text})"
+
+
+# --- matches without a result -----------------------------------------------------------------------------------------
+
+
+def _undecided(facts: MatchFacts) -> MatchVerdict:
+    # Readers outside the manager know a match with a referee as one that is RUNNING.
+    outcome = "RUNNING" if facts.status == "ASSIGNED" else facts.status
+    return MatchVerdict(
+        outcome=outcome,
+        winner=None,
+        points={},
+        at_fault=(),
+        why=tuple(_standing(facts)),
+        clauses=tuple(_standing_clauses(facts)),
+    )
+
+
+def _standing(facts: MatchFacts) -> Iterator[str]:
+    """Where a match without a result stands."""
+    first, second = facts.players
+    pair = f"{facts.named(first)} against {facts.named(second)}"
+    if facts.status == "SCHEDULED":
+        now = "no round has been opened yet"
+        if facts.progress.current_round:
+            now = f"round {facts.progress.current_round} is being played"
+        yield f"Not played yet: {pair} is a match of round {facts.round_id}, and {now}."
+    elif facts.status == "PARKED":
+        yield from _parked(facts)
+    elif facts.voided is not None:
+        yield f"The result was voided by {_voided_by(facts.voided)}; the match will be played again as a new attempt."
+    elif facts.status == "ASSIGNED" and facts.referee_id is not None:
+        yield from _running(facts, pair)
+    else:
+        yield f"Not decided yet: {pair} waits for a referee."
+
+
+def _standing_clauses(facts: MatchFacts) -> Iterator[ClauseRef]:
+    if facts.status == "PARKED":
+        yield cite("REFEREE.lease_parked")
+        yield cite("REFEREE.lease_no_blame")
+    elif facts.voided is not None:
+        yield cite("OUTAGE.held" if facts.voided.why else "LEAGUE.void")
+
+
+def _parked(facts: MatchFacts) -> Iterator[str]:
+    lost = [f"attempt {event.attempt}: {event.why}" for event in facts.manager if isinstance(event, MatchLost)]
+    yield f"Parked: every attempt was lost through its referee{_in_brackets('; '.join(lost))}. No player is to blame."
+    yield (
+        f"It goes on when a referee comes back or the operator decides: league replay-match {facts.match_id} gives it "
+        "three more attempts."
+    )
+
+
+def _running(facts: MatchFacts, pair: str) -> Iterator[str]:
+    yield f"Being played: {pair}, attempt {facts.attempt} with {facts.referee_id}."
+    decided = facts.decided(facts.attempt)
+    if decided is not None:
+        yield f"Its referee has decided ({decided.reason}), but the manager has not accepted the report yet."
+    else:
+        yield "Choices are shown when it is over."
 
 
 # --- the draw ---------------------------------------------------------------------------------------------------------
 
 
-def _draw(facts: MatchFacts, attempt: int) -> Draw | None:
-    """The draw of this attempt, once it is over and where there was one."""
-    decided = facts.decided(attempt)
-    result = facts.result if isinstance(facts.result, ResultAccepted) and facts.result.attempt == attempt else None
-    details = decided.details if decided else result.details if result else {}
-    number, seed_hex = details.get("drawn_number"), details.get("draw_seed")
+def _draw(facts: MatchFacts) -> Draw | None:
+    """The draw of the attempt that counts, once it is over; None in games without one."""
+    attempt = facts.counted_attempt
+    details = _details(facts)
+    number = details.get("drawn_number")
+    seed_hex = details.get("draw_seed")
     if not isinstance(number, int) or not isinstance(seed_hex, str):
         return None
-    named = (facts.league_id, facts.match_id, attempt)
+    # A seed that is no seed proves nothing, and there is nothing to check.
     try:
         seed = bytes.fromhex(seed_hex)
-        commitment, follows = draw.commitment(seed, *named), draw.number(seed, *named)
+        commitment = draw.commitment(seed, facts.league_id, facts.match_id, attempt)
+        follows = draw.number(seed, facts.league_id, facts.match_id, attempt)
     except ValueError:
         return None
     promised = _promised(facts, attempt)
-    holds = follows == number and promised in (None, commitment)
-    program = _PROGRAM.format(seed=json.dumps(seed_hex), label=json.dumps("{}|{}|{}".format(*named)))
-    sentence = _draw_sentence(number, follows, commitment, promised)
-    return Draw(number, seed_hex, commitment, promised, holds, sentence, f"python3 -c {shlex.quote(program)}")
+    program = _PROGRAM.format(seed=json.dumps(seed_hex), label=json.dumps(facts.draw_label))
+    return Draw(
+        number=number,
+        seed=seed_hex,
+        commitment=commitment,
+        promised=promised,
+        holds=follows == number and promised in (None, commitment),
+        sentence=_draw_sentence(number, follows, commitment, promised),
+        command=f"python3 -c {shlex.quote(program)}",
+    )
+
+
+def _details(facts: MatchFacts) -> Mapping[str, object]:
+    """The details of the attempt that counts, from its referee's record if that is at hand."""
+    decided = facts.decided(facts.counted_attempt)
+    if decided is not None:
+        return decided.details
+    if isinstance(facts.result, ResultAccepted):
+        return facts.result.details
+    return {}
 
 
 def _promised(facts: MatchFacts, attempt: int) -> str | None:
+    """The commitment that the invitations of this attempt carried."""
     for letter in facts.letters:
         if letter.message_type == "GAME_INVITATION" and letter.direction == "out":
             content = content_of(letter) or {}
@@ -267,8 +398,8 @@ def _draw_sentence(number: int, follows: int, commitment: str, promised: str | N
         return f"The number is WRONG: {number} was reported, but the seed gives {follows}."
     if promised is None:
         return (
-            f"The number {number} follows from the seed. Whether the seed is the promised one shows draw_commitment in "
-            f"the invitation a player got: it must be {commitment}."
+            f"The number {number} follows from the seed. To check that the seed is the promised one, look at the "
+            f"invitation of a player: its draw_commitment must be {commitment}."
         )
     if promised != commitment:
         return f"The seed is NOT the promised one: the invitations said {promised}, the seed gives {commitment}."
@@ -278,111 +409,99 @@ def _draw_sentence(number: int, follows: int, commitment: str, promised: str | N
     )
 
 
-# --- matches without a result -----------------------------------------------------------------------------------------
-
-
-def _standing(facts: MatchFacts) -> tuple[tuple[str, ...], tuple[ClauseRef, ...]]:
-    pair = f"{facts.named(facts.players[0])} against {facts.named(facts.players[1])}"
-    if facts.status == "SCHEDULED":
-        now = f"round {facts.current_round} is being played" if facts.current_round else "no round has been opened yet"
-        return (f"Not played yet: {pair} is a match of round {facts.round_id}, and {now}.",), ()
-    if facts.status == "PARKED":
-        return _parked(facts), (known("REFEREE.lease_parked"), known("REFEREE.lease_no_blame"))
-    if facts.status == "VOIDED":
-        void = [event for event in facts.manager if isinstance(event, ResultVoided)][-1]
-        who, clause = (f"The manager ({void.why})", "OUTAGE.held") if void.why else ("The operator", "LEAGUE.void")
-        text = f"{who} voided the result; the match will be played again as a new attempt."
-        return (text,), (known(clause),)
-    if facts.status == "WAITING" or facts.referee_id is None:
-        return (f"Not decided yet: {pair} waits for a referee.",), ()
-    return tuple(_running(facts, pair)), ()
-
-
-def _parked(facts: MatchFacts) -> tuple[str, ...]:
-    reasons = "; ".join(f"attempt {one.attempt}: {one.why}" for one in facts.manager if isinstance(one, MatchLost))
-    told = f" ({reasons})" if reasons else ""
-    return (
-        f"Parked: every attempt was lost through its referee{told}. No player is to blame.",
-        f"It is taken up when a referee comes back or the operator decides: league replay-match {facts.match_id} gives "
-        "it three more attempts.",
-    )
-
-
-def _running(facts: MatchFacts, pair: str) -> Iterator[str]:
-    yield f"Being played: {pair}, attempt {facts.attempt} with {facts.referee_id}."
-    decided = facts.decided(facts.attempt)
-    if decided is not None:
-        yield f"Its referee has decided ({decided.reason}), but the manager has not accepted the report yet."
-    else:
-        yield "Choices are shown when it is over."
-
-
 # --- remarks ----------------------------------------------------------------------------------------------------------
 
 
-def _remarks(facts: MatchFacts, attempts: tuple[TimelineAttempt, ...]) -> Iterator[str]:
+def _remarks(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator[str]:
     yield from _missing(facts, attempts)
-    for one in attempts:
-        if one.clocks_apart:
+    for attempt in attempts:
+        if attempt.clocks_apart:
             yield (
-                f"The clocks of the manager and of {one.referee_id} differ by at least {abs(one.clocks_apart):.3f} s; "
-                f"the times of {one.referee_id} were moved by that much."
+                f"The clocks of the manager and of {attempt.referee_id} differ by at least "
+                f"{abs(attempt.clocks_apart):.3f} s; the times of {attempt.referee_id} were moved by that much."
             )
     for record in facts.records.values():
-        yield from (f"Transcript: {one}." for one in record.remarks)
-    for found in facts.deviations:
+        for remark in record.remarks:
+            yield f"Transcript: {remark}."
+    for deviation in facts.deviations:
         yield (
-            f"On record against {found.agent_id}, though it cost nothing: {found.code} {found.detail} "
-            f"({found.requirement})."
+            f"On record against {deviation.agent_id}, though it cost nothing: {deviation.code} {deviation.detail} "
+            f"({deviation.requirement})."
         )
 
 
-def _missing(facts: MatchFacts, attempts: tuple[TimelineAttempt, ...]) -> Iterator[str]:
-    without = dict.fromkeys(
-        one.referee_id for one in attempts if one.attempt and not one.has_record and one.referee_id is not None
-    )
-    for referee_id in without:
-        where = f"; --journal {facts.source.elsewhere} may hold it" if facts.source.elsewhere else ""
+def _missing(facts: MatchFacts, attempts: Sequence[TimelineAttempt]) -> Iterator[str]:
+    """The accounts that are not at hand, and where they may be."""
+    silent = [attempt.referee_id for attempt in attempts if attempt.attempt and not attempt.has_record]
+    # A referee may have had several attempts: one remark is enough.
+    for referee_id in dict.fromkeys(silent):
+        if referee_id is None:
+            continue
+        where = ""
+        if facts.source.elsewhere:
+            where = f"; --journal {facts.source.elsewhere} may hold it"
         yield (
-            f"The journal of {referee_id} is not at hand: what passed between it and the players (messages, times, "
-            f"retries) is not available{where}."
+            f"The journal of {referee_id} is not at hand: its messages with the players, their times and retries are "
+            f"not available{where}."
         )
-    if not facts.source.has_manager_journal and not facts.records:
-        yield "This is what the manager's page shows; --journal with the folder of the league's journals tells it all."
-    elif not facts.source.has_manager_journal and not facts.manager:
+    if facts.source.has_manager_journal:
+        return
+    if not facts.records:
+        yield "This is what the manager's page shows. For everything, use --journal with the folder of all journals."
+    elif not facts.manager:
         yield "The manager's journal is not at hand: this is the account of the referee alone."
 
 
 # --- the same in lines of text ----------------------------------------------------------------------------------------
 
 
-def explanation_lines(one: Explanation) -> Iterator[str]:
+def explanation_lines(explanation: Explanation) -> Iterator[str]:
     """An explanation, line by line."""
-    names = [f"{player} ({one.names[player]})" if one.names[player] != player else player for player in one.players]
-    yield f"{one.match_id}: {' against '.join(names)}, {one.game_type}, round {one.round_id} of {one.league_id}"
+    yield _title(explanation)
     yield ""
-    yield f"{VERDICT}{one.verdict.outcome}"
-    yield from (f"  {sentence}" for sentence in one.verdict.why)
-    if one.verdict.clauses:
-        yield f"  Clauses: {'; '.join(map(str, one.verdict.clauses))}"
-    for fault in one.verdict.faults:
-        yield from _advice("What to change", fault)
-    for fault in one.verdict.stumbles:
+    yield from _verdict_lines(explanation.verdict)
+    if explanation.draw is not None:
+        yield ""
+        yield f"Draw: {explanation.draw.sentence}"
+        yield f"  Check it yourself: {explanation.draw.command}"
+    for attempt in explanation.attempts:
+        yield ""
+        yield from _course(attempt, explanation.started_at)
+    if explanation.remarks:
+        yield ""
+        yield "Remarks:"
+        for remark in explanation.remarks:
+            yield f"  {remark}"
+
+
+def _title(explanation: Explanation) -> str:
+    names = []
+    for player in explanation.players:
+        name = explanation.names[player]
+        if name != player:
+            player = f"{player} ({name})"
+        names.append(player)
+    league = f"round {explanation.round_id} of {explanation.league_id}"
+    return f"{explanation.match_id}: {' against '.join(names)}, {explanation.game_type}, {league}"
+
+
+def _verdict_lines(verdict: MatchVerdict) -> Iterator[str]:
+    yield f"{VERDICT}{verdict.outcome}"
+    for sentence in verdict.why:
+        yield f"  {sentence}"
+    if verdict.clauses:
+        yield f"  Clauses: {'; '.join(map(str, verdict.clauses))}"
+    for fault in verdict.faults:
+        yield from _advice(fault)
+    for fault in verdict.stumbles:
         yield ""
         yield f"On the way: {fault.sentence}."
-        yield from _advice("What to change", fault)
-    if one.draw is not None:
-        yield from ("", f"Draw: {one.draw.sentence}", f"  Check it yourself: {one.draw.command}")
-    for attempt in one.attempts:
-        yield ""
-        yield from _course(attempt, one.started_at)
-    if one.remarks:
-        yield from ("", "Remarks:", *(f"  {remark}" for remark in one.remarks))
+        yield from _advice(fault)
 
 
-def _advice(title: str, fault: PlayerFault) -> Iterator[str]:
+def _advice(fault: PlayerFault) -> Iterator[str]:
     yield ""
-    yield f"{title} ({fault.player_id}, {fault.code}):"
+    yield f"What to change ({fault.player_id}, {fault.code}):"
     yield f"  {fault.advice}"
     if fault.right_answer:
         yield f"  A right answer, inside the JSON-RPC result: {fault.right_answer}"
@@ -390,12 +509,18 @@ def _advice(title: str, fault: PlayerFault) -> Iterator[str]:
 
 
 def _course(attempt: TimelineAttempt, started_at: float) -> Iterator[str]:
-    title = f"Attempt {attempt.attempt}, referee {attempt.referee_id}" if attempt.attempt else "Before"
+    title = "Before"
+    if attempt.attempt:
+        title = f"Attempt {attempt.attempt}, referee {attempt.referee_id}"
     begin = datetime.fromtimestamp(started_at, UTC)
     yield f"{title} (seconds since {begin:%Y-%m-%d %H:%M:%S} UTC)"
     for line in attempt.lines:
-        clause = f" [{line.clause}]" if line.clause else ""
-        indent = "    " if line.kind == "letter" else ""
-        yield f"  {line.after:+9.3f}  {indent}{line.text}{clause}"
+        text = line.text
+        if line.clause:
+            text += f" [{line.clause}]"
+        # Letters stand below the events they belong to.
+        if line.kind == "letter":
+            text = f"    {text}"
+        yield f"  {line.after:+9.3f}  {text}"
         if line.kind == "event" and line.body:
-            yield f"  {'':9}      it had said: {line.body[:600]}"
+            yield f"  {'':9}      its answer was: {line.body[:LONGEST_ANSWER]}"

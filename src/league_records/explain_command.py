@@ -1,4 +1,4 @@
-"""`league explain`: why a match ended so."""
+"""`league explain`: why a match ended as it did."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\
 examples:
-  league explain R1M1 --journal league-data/my_league        manager's and referees' journals: the whole story
+  league explain R1M1 --journal league-data/my_league        all journals of the league: the whole story
   league explain R1M1 --manager http://127.0.0.1:8000        what a running manager shows
   league explain R1M1 --journal league-data/my_league --json
 
-Clauses are named by requirement and section of spec/league-v2.md. No token is ever shown."""
+Clauses are cited by requirement and section of spec/league-v2.md. Tokens are never shown."""
 
 
 configure = add_match_options
@@ -28,23 +28,30 @@ configure = add_match_options
 def run(args: argparse.Namespace) -> int:
     import msgspec
 
-    from league_records.explain import VERDICT, explain, explanation_lines
+    from league_records.explain import explain, explanation_lines
     from league_records.letters import clean
 
-    explanation = explain(_case(args))
-    lines = (
-        paint(line, Style.STRONG) if line.startswith(VERDICT) else terminal.plain(line)
-        for line in explanation_lines(explanation)
-    )
+    explanation = explain(_facts(args))
+    lines = map(_painted, explanation_lines(explanation))
     print_result(args.json, clean(msgspec.to_builtins(explanation)), lines)
     return 0
 
 
-def _case(args: argparse.Namespace) -> MatchFacts:
-    found = _in_journals(args) if args.journal and not args.manager else _on_pages(args)
-    if found is None:
+def _painted(line: str) -> str:
+    from league_records.explain import VERDICT
+
+    if line.startswith(VERDICT):
+        return paint(line, Style.STRONG)
+    return terminal.plain(line)
+
+
+def _facts(args: argparse.Namespace) -> MatchFacts:
+    # With both options the source of the pages reports the mistake.
+    look = _in_journals if args.journal and not args.manager else _on_pages
+    facts = look(args)
+    if facts is None:
         raise CommandError(f"there is no match {args.match_id!r} in this league (E014 MATCH_NOT_FOUND)")
-    return found
+    return facts
 
 
 def _in_journals(args: argparse.Namespace) -> MatchFacts | None:
@@ -62,7 +69,8 @@ def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
     match = match_in(source, args.match_id)
     if match is None:
         return None
-    league, agents = source.get("/api/league"), source.get("/api/agents")["agents"]
+    league = source.get("/api/league")
+    agents = source.get("/api/agents")["agents"]
     try:
         return facts_from_pages(match, league, agents)
     except (KeyError, TypeError, AttributeError) as error:
@@ -72,7 +80,7 @@ def _on_pages(args: argparse.Namespace) -> MatchFacts | None:
 COMMANDS = (
     Command(
         "explain",
-        "tell why a match ended so: every message, attempt, time and fault, in words",
+        "explain why a match ended as it did: messages, attempts, times and faults",
         EXAMPLE,
         configure,
         run,

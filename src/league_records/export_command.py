@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     formats = [row.format for row in features.every(ExportRow)]
     parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
-    parser.add_argument("--to", metavar="DIR", required=True, help="the folder to write into; made if it is missing")
-    parser.add_argument("--format", choices=formats, default="shared", help="which files (default: shared)")
-    groups = "with csv: a class list, a line NAME,GROUP for each student, for the column `group` of grades.csv"
+    parser.add_argument("--to", metavar="DIR", required=True, help="the folder to write to; created if it is missing")
+    parser.add_argument("--format", choices=formats, default="shared", help="the kind of files (default: shared)")
+    groups = "with csv: a class list with a line NAME,GROUP for each student, for the column `group` of grades.csv"
     parser.add_argument("--groups", metavar="FILE", type=Path, help=groups)
     add_json_option(parser)
 
@@ -34,15 +34,16 @@ def _export(args: argparse.Namespace) -> int:
 
     row = next(row for row in features.every(ExportRow) if row.format == args.format)
     export: Callable[..., Files] = features.load(row.export)
+    # Only one export takes the class list: the others have no place for it.
     if args.groups:
         if args.format != "csv":
-            raise CommandError("--groups is for grades.csv: it goes with --format csv", USAGE)
+            raise CommandError("--groups is for grades.csv: use it with --format csv", USAGE)
         export = partial(export, groups=_class_list(args.groups))
     try:
         with journal_errors():
             journals = read_journals(args.journal, letters=row.needs_letters)
             if journals.path is None:
-                raise CommandError(f"{args.journal} holds no manager's journal; a league is exported from that")
+                raise CommandError(f"{args.journal} holds no manager's journal, which an export needs")
             manager = replay(str(journals.path), journals.seq).manager
             files = write_files(Path(args.to), export(manager, journals))
     except ExportError as error:
@@ -57,15 +58,20 @@ def _class_list(file: Path) -> dict[str, str]:
     groups: dict[str, str] = {}
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
-            for number, row in enumerate(csv.reader(stream), 1):
-                cells = [cell.strip() for cell in row]
-                if any(cells) and (len(cells) != 2 or not cells[0] or cells[0] in groups):
-                    what = "names somebody again" if cells[0] in groups else "is not NAME,GROUP"
-                    raise CommandError(f"{file}: line {number} {what}", USAGE)
-                if any(cells):
-                    groups[cells[0]] = cells[1]
+            rows = list(csv.reader(stream))
     except (OSError, ValueError, csv.Error) as error:
-        raise CommandError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}", USAGE) from error
+        reason = getattr(error, "strerror", None) or error
+        raise CommandError(f"{file} cannot be read: {reason}", USAGE) from error
+    for number, row in enumerate(rows, start=1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) != 2 or not cells[0]:
+            raise CommandError(f"{file}: line {number} is not NAME,GROUP", USAGE)
+        name, group = cells
+        if name in groups:
+            raise CommandError(f"{file}: line {number} repeats a name", USAGE)
+        groups[name] = group
     return groups
 
 
@@ -81,9 +87,9 @@ examples:
   league export league-data/my_league/journal.db --to out --format json
   league export league-data/my_league --to site --format site      the dashboard: open site/index.html
 
-Files that are there are replaced. No token and no secret is ever written. Transcripts need the referees' journals
-beside the manager's. grades.csv is for a spreadsheet (UTF-8 with a byte order mark): names, groups, ranks, points; who
-is on the class list and did not take part is in it without a rank.""",
+Existing files are replaced. Tokens and secrets are never written. Transcripts need the referees' journals next to the
+manager's. grades.csv is for a spreadsheet (UTF-8 with a byte order mark): names, groups, ranks and points. Students on
+the class list who did not take part are listed without a rank.""",
         _configure_export,
         _export,
     ),

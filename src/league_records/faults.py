@@ -1,27 +1,36 @@
-"""Faults of players: what they did, which clause they broke, why that cost the match, and what to change next time."""
+"""Faults of players: what they did, which clause they broke, why that cost the match, and what to change next time.
+
+A referee records every failed call (`AttemptFailed`), every wrong answer (`WrongAnswer`) and, if a player runs out of
+retries or corrections, its final fault (`PlayerFaulted`). So a final fault is explained by the mistakes before it at
+the same question. If the referee's record is not at hand, all that is known is what it reported to the manager.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from league.events import AttemptFailed, Event, MatchTaken, PlayerFaulted, ResultAccepted, WrongAnswer
 from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
-from league_records.clauses import ClauseRef, at_field, clause_of, known, named, question, violated
+from league_records.clauses import ClauseRef, at_field, cite, clause_of, named, question, violated
 from league_records.match_facts import MatchFacts
 
 SILENT: Final = ("E001", "E009", "E045")
-"""Faults of who gave no answer."""
+"""The faults of a player that gave no answer."""
+
+Mistake = AttemptFailed | WrongAnswer
+"""Something that went wrong and may still be put right."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerFault:
-    """What a player did wrong. `clause` is what it broke, `rule` why that lost the match; None if it did not."""
+    """What a player did wrong. `clause` is the clause it broke, `rule` the one that made it lose the match; None if it
+    did not."""
 
     player_id: str
     code: str
@@ -34,152 +43,231 @@ class PlayerFault:
     right_answer: str | None = None
 
 
+class _Question(NamedTuple):
+    """A question that a referee asked: a fault and the mistakes that led to it have the same one."""
+
+    player_id: str
+    phase: str
+    turn: int
+
+
 def final_faults(facts: MatchFacts, attempt: int) -> tuple[PlayerFault, ...]:
-    """The faults that lost this attempt: by the referee's record, or as it reported them to the manager."""
-    events = _events(facts, attempt)
+    """The faults that lost this attempt: from the referee's record, or as it reported them to the manager."""
+    events = facts.events_in(attempt)
     if events:
-        return tuple(_recorded(facts, one, events) for one in events if isinstance(one, PlayerFaulted))
+        return tuple(_recorded(facts, event, events) for event in events if isinstance(event, PlayerFaulted))
     if isinstance(facts.result, ResultAccepted):
         return tuple(_reported(facts, facts.result))
     return ()
 
 
 def corrected_mistakes(facts: MatchFacts, attempt: int) -> tuple[PlayerFault, ...]:
-    """What went wrong and was put right by a retry or a correction: the last of each kind."""
-    events = _events(facts, attempt)
-    lost = {one.player_id for one in events if isinstance(one, PlayerFaulted)}
-    last: dict[tuple[str, str, str], tuple[AttemptFailed | WrongAnswer, int]] = {}
-    for one in events:
-        if isinstance(one, AttemptFailed | WrongAnswer) and one.player_id not in lost:
-            key = (one.player_id, one.phase, one.code)
-            last[key] = (one, last[key][1] + 1 if key in last else 1)
-    return tuple(_corrected(facts, one, count) for one, count in last.values())
+    """What went wrong and was put right by a retry or a correction: the last mistake of each kind."""
+    events = facts.events_in(attempt)
+    # The mistakes of a loser are part of its final fault.
+    losers = {event.player_id for event in events if isinstance(event, PlayerFaulted)}
+    by_kind: dict[tuple[str, str, str], list[Mistake]] = {}
+    for event in events:
+        if isinstance(event, Mistake) and event.player_id not in losers:
+            kind = (event.player_id, event.phase, event.code)
+            by_kind.setdefault(kind, []).append(event)
+    return tuple(_corrected(facts, mistakes[-1], len(mistakes)) for mistakes in by_kind.values())
 
 
-def _events(facts: MatchFacts, attempt: int) -> list[Event]:
-    return [event for event in facts.events if getattr(event, "attempt", None) == attempt]
+class ListedMistake(NamedTuple):
+    """A mistake in a list of them: its clause and what helps against it."""
+
+    match_id: str
+    code: str
+    detail: str
+    clause: str
+    hint: str
+
+
+def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> Iterator[ListedMistake]:
+    """Everything that went wrong with a player in these records of matches, the newest first."""
+    for event in reversed(events):
+        if not isinstance(event, Mistake | PlayerFaulted) or event.player_id != player_id:
+            continue
+        # Only the judgement of an answer names the clause it broke.
+        requirement = ""
+        if isinstance(event, WrongAnswer):
+            requirement = event.requirement
+        clause = violated(event.code, event.phase, game_type, requirement)
+        hint = advice_for(event.code, event.phase, event.detail)
+        yield ListedMistake(event.match_id, named(event.code), event.detail, str(clause or ""), hint)
+
+
+# --- from the referee's record ----------------------------------------------------------------------------------------
 
 
 def _recorded(facts: MatchFacts, fault: PlayerFaulted, events: Sequence[Event]) -> PlayerFault:
     if fault.code == DECLINED:
         return _declined(fault.player_id)
-    mistakes = (one for one in events if isinstance(one, AttemptFailed | WrongAnswer))
-    mine = [one for one in mistakes if _asked_in(one) == _asked_in(fault)]
-    wrong = [one for one in mine if isinstance(one, WrongAnswer)]
-    if wrong:
-        return _by_wrong_answers(facts, fault, wrong)
-    return _by_failed_calls(facts, fault, [one for one in mine if isinstance(one, AttemptFailed)])
+    asked_in = _question_of(fault)
+    mistakes = [event for event in events if isinstance(event, Mistake) and _question_of(event) == asked_in]
+    wrong_answers = [mistake for mistake in mistakes if isinstance(mistake, WrongAnswer)]
+    if wrong_answers:
+        return _by_wrong_answers(facts, fault, wrong_answers)
+    failed_calls = [mistake for mistake in mistakes if isinstance(mistake, AttemptFailed)]
+    return _by_failed_calls(facts, fault, failed_calls)
 
 
-def _by_wrong_answers(facts: MatchFacts, fault: PlayerFaulted, wrong: Sequence[WrongAnswer]) -> PlayerFault:
-    last, asked = wrong[-1], question(fault.phase)
-    clause, detail = clause_of(last.code, last.requirement), at_field(last.path, last.detail)
-    answered = f"{fault.player_id} answered {asked} wrongly"
+def _question_of(event: Mistake | PlayerFaulted) -> _Question:
+    return _Question(event.player_id, event.phase, event.turn)
+
+
+def _by_wrong_answers(facts: MatchFacts, fault: PlayerFaulted, wrong_answers: Sequence[WrongAnswer]) -> PlayerFault:
+    last = wrong_answers[-1]
+    clause = clause_of(last.code, last.requirement)
+    detail = at_field(last.path, last.detail)
+    answered = f"{fault.player_id} answered {question(fault.phase)} wrongly"
     if last.code == fault.code:
-        sentence = f"{answered} {_times(len(wrong))}; the last was {named(fault.code)}: {detail}"
-        return _fault(facts, fault, sentence, clause, known("MATCH.fourth_wrong_answer_loses"))
+        sentence = f"{answered} {_times(len(wrong_answers))}; the last was {named(fault.code)}: {detail}"
+        return _fault(facts, fault, sentence, clause, cite("MATCH.fourth_wrong_answer_loses"))
+    # The fault is then that no right answer came in time; the wrong answer is what to learn from.
     sentence = f"{answered} ({named(last.code)}: {detail}) and gave no right answer before the same deadline"
-    return _fault(facts, last, sentence, clause, known("MATCH.window_ends"))
+    return _fault(facts, last, sentence, clause, cite("MATCH.window_ends"))
 
 
-def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed: Sequence[AttemptFailed]) -> PlayerFault:
-    kinds = dict.fromkeys(f"{named(one.code)} ({one.detail})" for one in failed)
-    what = ", then ".join(kinds) or f"{named(fault.code)} ({fault.detail})"
-    sentence = f"{fault.player_id} failed {question(fault.phase)} {_times(len(failed))}: {what}"
-    taken = next((one for one in _events(facts, fault.attempt) if isinstance(one, MatchTaken)), None)
+def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequence[AttemptFailed]) -> PlayerFault:
+    # Four timeouts are told once, a timeout and a refused connection both.
+    failures = dict.fromkeys(f"{named(call.code)} ({call.detail})" for call in failed_calls)
+    if not failures:
+        failures[f"{named(fault.code)} ({fault.detail})"] = None
+    sentence = (
+        f"{fault.player_id} failed at {question(fault.phase)} {_times(len(failed_calls))}: {', then '.join(failures)}"
+    )
     is_suspended = False
+    taken = next((event for event in facts.events_in(fault.attempt) if isinstance(event, MatchTaken)), None)
     if taken is not None:
         seat = taken.players.index(fault.player_id)
-        is_suspended = taken.suspended[seat] and len(failed) < 2
+        # A player that was suspended gets one invitation without retries.
+        is_suspended = taken.suspended[seat] and len(failed_calls) < 2
         sentence += f". It was called at {taken.endpoints[seat]}"
-    return _fault(facts, fault, sentence, _clause(facts, fault), _rule(fault, is_suspended))
-
-
-def _asked_in(one: PlayerFaulted | AttemptFailed | WrongAnswer) -> tuple[str, str, int]:
-    return one.player_id, one.phase, one.turn
+    return _fault(facts, fault, sentence, _clause(facts, fault), _rule(fault.phase, is_suspended))
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else "twice" if count == 2 else f"{count} times"
+    if count == 1:
+        return "once"
+    if count == 2:
+        return "twice"
+    return f"{count} times"
 
 
-def _clause(facts: MatchFacts, one: PlayerFaulted | AttemptFailed) -> ClauseRef | None:
-    return violated(one.code, one.phase, facts.game_type)
+def _clause(facts: MatchFacts, event: PlayerFaulted | AttemptFailed) -> ClauseRef | None:
+    return violated(event.code, event.phase, facts.game_type)
 
 
-def _rule(fault: PlayerFaulted, is_suspended: bool) -> ClauseRef:
-    if is_suspended and fault.phase == "join":
-        return known("MATCH.suspended_one_invitation")
-    return known("MATCH.silent_join_26s" if fault.phase == "join" else "MATCH.silent_choice_126s")
+def _rule(phase: str, is_suspended: bool = False) -> ClauseRef:
+    """Why silence in this phase loses the match."""
+    if phase != "join":
+        return cite("MATCH.silent_choice_126s")
+    if is_suspended:
+        return cite("MATCH.suspended_one_invitation")
+    return cite("MATCH.silent_join_26s")
 
 
 def _declined(player_id: str) -> PlayerFault:
-    clause = known("MATCH.declined_is_technical_loss")
-    text = f"{player_id} declined the invitation"
-    return PlayerFault(player_id, DECLINED, DECLINED, "join", text, clause, clause, advice_for(DECLINED, "join", ""))
+    clause = cite("MATCH.declined_is_technical_loss")
+    return PlayerFault(
+        player_id=player_id,
+        code=DECLINED,
+        name=DECLINED,
+        phase="join",
+        sentence=f"{player_id} declined the invitation",
+        clause=clause,
+        rule=clause,
+        advice=advice_for(DECLINED, "join", ""),
+    )
+
+
+def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
+    if isinstance(mistake, WrongAnswer):
+        action = f"gave {count} wrong answers to"
+        if count == 1:
+            action = "gave 1 wrong answer to"
+        detail = at_field(mistake.path, mistake.detail)
+        clause = clause_of(mistake.code, mistake.requirement)
+    else:
+        action = f"failed {_times(count)} at"
+        detail = mistake.detail
+        clause = _clause(facts, mistake)
+    asked = question(mistake.phase)
+    sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({named(mistake.code)}: {detail})"
+    return _fault(facts, mistake, sentence, clause, None)
 
 
 def _fault(
     facts: MatchFacts,
-    one: PlayerFaulted | WrongAnswer | AttemptFailed,
+    event: PlayerFaulted | Mistake,
     sentence: str,
     clause: ClauseRef | None,
     rule: ClauseRef | None,
 ) -> PlayerFault:
+    # An example helps against a wrong answer, not against silence.
     example = None
-    if one.code not in SILENT:
-        when = timestamps.write(one.at)
-        example = right_answer(facts.game_type, one.phase, facts.match_id, one.player_id, when)
-    advice = advice_for(one.code, one.phase, one.detail)
-    name = named(one.code).partition(" ")[2]
+    if event.code not in SILENT:
+        when = timestamps.write(event.at)
+        example = right_answer(facts.game_type, event.phase, facts.match_id, event.player_id, when)
+    _, _, name = named(event.code).partition(" ")
     return PlayerFault(
-        one.player_id, one.code, name, one.phase, without_tokens(sentence), clause, rule, advice, example
+        player_id=event.player_id,
+        code=event.code,
+        name=name,
+        phase=event.phase,
+        sentence=without_tokens(sentence),
+        clause=clause,
+        rule=rule,
+        advice=advice_for(event.code, event.phase, event.detail),
+        right_answer=example,
     )
 
 
-def _corrected(facts: MatchFacts, one: AttemptFailed | WrongAnswer, count: int) -> PlayerFault:
-    if isinstance(one, WrongAnswer):
-        what = f"gave {count} wrong answer{'s' * (count > 1)} to"
-        detail, clause = at_field(one.path, one.detail), clause_of(one.code, one.requirement)
-    else:
-        what = f"failed {_times(count)} at"
-        detail, clause = one.detail, _clause(facts, one)
-    sentence = f"{one.player_id} {what} {question(one.phase)} before it succeeded ({named(one.code)}: {detail})"
-    return _fault(facts, one, sentence, clause, None)
+# --- from the report to the manager -----------------------------------------------------------------------------------
 
 
 def _reported(facts: MatchFacts, result: ResultAccepted) -> Iterator[PlayerFault]:
-    """By the report alone: the code and a sentence, if the referee is one of ours."""
+    """The faults in a report. Only referees of ours report them: a code and a detail for each player."""
     faults: Any = result.details.get("faults")  # Any: what a referee reported
+    if not isinstance(faults, dict):
+        return
     for player_id in facts.players:
-        reported = faults.get(player_id) if isinstance(faults, dict) else None
-        if not isinstance(reported, dict):
-            continue
-        code, detail = str(reported.get("code")), str(reported.get("detail"))
-        if code == DECLINED:
-            yield _declined(player_id)
-            continue
-        fault = PlayerFaulted(
-            at=result.at,
-            match_id=facts.match_id,
-            attempt=result.attempt,
-            player_id=player_id,
-            phase="join" if reported.get("phase") == "join" else "move",
-            turn=0,
-            code=code,
-            detail=detail,
-        )
-        rule = _rule(fault, is_suspended=False) if code in SILENT else known("MATCH.fourth_wrong_answer_loses")
-        sentence = f"{player_id} failed {question(fault.phase)}: {named(code)}, {detail}"
-        yield _fault(facts, fault, sentence, _clause(facts, fault), rule)
+        reported = faults.get(player_id)
+        if isinstance(reported, dict):
+            yield _reported_fault(facts, result, player_id, reported)
+
+
+def _reported_fault(
+    facts: MatchFacts, result: ResultAccepted, player_id: str, reported: Mapping[str, object]
+) -> PlayerFault:
+    code = str(reported.get("code"))
+    if code == DECLINED:
+        return _declined(player_id)
+    fault = PlayerFaulted(
+        at=result.at,
+        match_id=facts.match_id,
+        attempt=result.attempt,
+        player_id=player_id,
+        phase="join" if reported.get("phase") == "join" else "move",
+        turn=0,
+        code=code,
+        detail=str(reported.get("detail")),
+    )
+    rule = cite("MATCH.fourth_wrong_answer_loses")
+    if code in SILENT:
+        rule = _rule(fault.phase)
+    sentence = f"{player_id} failed at {question(fault.phase)}: {named(code)}, {fault.detail}"
+    return _fault(facts, fault, sentence, _clause(facts, fault), rule)
 
 
 # --- advice -----------------------------------------------------------------------------------------------------------
 
 _TEXTS: Final[Mapping[str, str]] = {
     "DECLINED": (
-        'Answer GAME_INVITATION with "accept": true. Declining is a loss at once, there is no second invitation; '
-        "who wants to leave the league asks its operator to withdraw the player."
+        'Answer GAME_INVITATION with "accept": true. Declining loses the match at once, and there is no second '
+        "invitation. To leave the league, ask its operator to withdraw the player."
     ),
     "E001 join": (
         "Answer every GAME_INVITATION at once, with GAME_JOIN_ACK in the result of the same HTTP request; nothing has "
@@ -187,93 +275,100 @@ _TEXTS: Final[Mapping[str, str]] = {
         "blocks a server with a single thread, or the program calls others before it answers."
     ),
     "E001 move": (
-        "Choose faster, or give the choice a limit of its own and answer with any legal choice when it is reached: "
-        "a poor choice is better than none. Usual causes: a language model or another service that takes too long, "
-        "an endless loop, input() waiting for somebody."
+        "Choose faster, or give the choice a time limit of its own and answer with any legal choice when it is "
+        "reached: a poor choice is better than none. Usual causes: a language model or another service that takes too "
+        "long, an endless loop, or input() waiting for a person."
     ),
     "E003": (
         "Put the missing field into the answer, under exactly this name and with a value that is not null. All "
-        "fields of the message stand at the top level of the JSON-RPC result."
+        "fields of the message belong at the top level of the JSON-RPC result."
     ),
     "E004": (
-        'parity_choice is exactly "even" or "odd": lower case, no blanks, a string. "Even", " even", "EVEN", 0 and '
-        "null are refused, and the referee never repairs a choice."
+        'parity_choice is exactly "even" or "odd": a string in lower case, without blanks. "Even", " even", "EVEN", 0 '
+        "and null are rejected, and the referee never repairs a choice."
     ),
     "E007": (
-        'The field has the wrong JSON type: a string stands in quotes, true and false are not 1 and 0, not "true".'
+        "The field has the wrong JSON type. A string is in quotes; a boolean is true or false without quotes, never "
+        "1 or 0."
     ),
-    "E008": "The type is right, the value is not: mind length, range and the values that are allowed for this field.",
+    "E008": "The type is right but the value is not. Check its length, its range, and the values this field allows.",
     "E009": (
-        "The referee could not get an answer out of the endpoint: the process was not running (any more), it listens "
-        "at another address or port than the one it registered, or its server broke off. Look into the player's own "
-        "output around this time; keep the process alive until LEAGUE_COMPLETED."
+        "The referee could not get an answer from the endpoint: the process was not running (any more), it listens "
+        "at another address or port than the one it registered, or its server closed the connection. Look at the "
+        "player's own output around this time; keep the process alive until LEAGUE_COMPLETED."
     ),
     "E009 answered": (
-        "The player answered with an error instead of the message. Mostly it raised an exception or does not know "
-        "the method: accept any method and look at params.message_type, and answer with a result."
+        "The player answered with an error instead of the message. Usually it raised an exception or does not know "
+        "the method. Accept any method, look at params.message_type, and answer with a result."
     ),
     "E009 broken": (
-        "The connection broke before an answer was complete, or what came was no HTTP or a status of the 5xx kind: "
-        "mostly an exception in the handler. Its traceback is in the player's own output around this time."
+        "The connection broke before the answer was complete, or the answer was not HTTP or had a status of 500 or "
+        "more. The usual cause is an exception in the handler: its traceback is in the player's own output around "
+        "this time."
     ),
     "E009 busy": (
-        "The player kept answering with status 429 or 503. The referee waits for a busy player 60 seconds in a "
-        "phase, and then it counts as unreachable. Do not limit the rate of your own referee's calls."
+        "The player kept answering with status 429 or 503. The referee waits 60 seconds in each phase for a busy "
+        "player; after that it counts as unreachable. Do not limit the rate of your own referee's calls."
     ),
     "E011": "This league is strict: the answer must carry the auth_token that the registration returned.",
     "E012": (
-        "The auth_token in the answer is not this player's. Keep the one of the last registration: after registering "
+        "The auth_token in the answer is not this player's. Keep the one from the last registration: after registering "
         "again only the newest counts."
     ),
     "E015": (
-        "Copy match_id from the very call that is being answered. A player may be in several matches, and one that "
-        "remembers 'the current match' in a single variable mixes them up."
+        "Copy match_id from the call that you answer. A player may be in several matches at once; if it remembers "
+        "'the current match' in a single variable, it mixes them up."
     ),
     "E018": '"protocol" must be "league.v2".',
     "E021": "Write timestamps in UTC as YYYY-MM-DDTHH:MM:SSZ.",
     "E024": (
-        "Answer with one of move_request.valid_options of the call, spelled exactly so; they differ from turn to turn."
+        "Answer with one of move_request.valid_options of the call, spelled exactly as there; the options differ from "
+        "turn to turn."
     ),
     "E033": (
         "The answer names another player. Use the player_id that your own registration returned (the call also "
         "carries it); two players started from one copy of the code must not share an id."
     ),
     "E034": (
-        "The answer must be strict JSON in UTF-8: made by a JSON library, not by printing a dict (single quotes, "
-        "None, True), no NaN, no key twice, and no HTML error page of a web framework."
+        "The answer must be strict JSON in UTF-8, made by a JSON library: no printed dict (single quotes, None, True), "
+        "no NaN, no key twice, and no HTML error page of a web framework."
     ),
     "E035": (
         'The answer must be one JSON-RPC 2.0 object: {"jsonrpc": "2.0", "id": the id of the call, "result": {…}}; '
-        "no array, no bare message."
+        "neither an array nor a bare message."
     ),
-    "E037": "An answer has at most 10,240 bytes: leave out what nobody asked for.",
-    "E038": "message_type must name the message that answers the call, and nothing else.",
+    "E037": "An answer may have at most 10,240 bytes: leave out what the protocol does not ask for.",
+    "E038": "message_type must name the message that answers this call.",
     "E045": (
-        "The service that thinks for this player, mostly the provider of a language model, did not answer in time. The "
-        "match is played again for it, three times at most and not too often in a league. What the provider said is in "
-        "the player's own output."
+        "The service that thinks for this player, usually the provider of a language model, did not answer in time. "
+        "The match is played again, at most three times and not too often in a league. The provider's own message is "
+        "in the player's output."
     ),
 }
+_MANNERS: Final[Mapping[str, str]] = {"answered ": "answered", "busy": "busy", "broke": "broken"}
+"""How a connection failed, by words in the referee's detail."""
 
 
 def advice_for(code: str, phase: str, detail: str) -> str:
     """What helps against this fault."""
+    # The most exact advice first: for this phase, for this kind of failure, for the code.
     for key in (f"{code} {phase}", f"{code} {_manner(detail)}", code):
         if key in _TEXTS:
             return _TEXTS[key]
-    return f"{ERRORS[code].name}: {ERRORS[code].when}." if code in ERRORS else "Nothing is known about this fault."
+    if code in ERRORS:
+        return f"{ERRORS[code].name}: {ERRORS[code].when}."
+    return "There is no advice for this fault."
 
 
 def _manner(detail: str) -> str:
-    """How a connection failed, by the referee's wording."""
-    for word, manner in (("answered ", "answered"), ("busy", "busy"), ("broke", "broken")):
+    for word, manner in _MANNERS.items():
         if word in detail:
             return manner
     return ""
 
 
 def right_answer(game_type: str, phase: str, match_id: str, player_id: str, league_time: str) -> str:
-    """What would have been right, as JSON to compare with."""
+    """An answer that would have been right, as JSON to compare with."""
     answer: dict[str, object] = {
         "protocol": "league.v2",
         "message_type": "GAME_JOIN_ACK",
@@ -285,10 +380,12 @@ def right_answer(game_type: str, phase: str, match_id: str, player_id: str, leag
         "player_id": player_id,
     }
     if phase == "join":
-        answer |= {"arrival_timestamp": league_time, "accept": True}
+        answer["arrival_timestamp"] = league_time
+        answer["accept"] = True
     elif game_type == "even_odd":
-        answer |= {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}
+        answer["message_type"] = "CHOOSE_PARITY_RESPONSE"
+        answer["parity_choice"] = "even"
     else:
-        move = {"move_type": "(that of the call)", "choice": "(one of valid_options)"}
-        answer |= {"message_type": "GAME_MOVE_RESPONSE", "move_data": move}
+        answer["message_type"] = "GAME_MOVE_RESPONSE"
+        answer["move_data"] = {"move_type": "(that of the call)", "choice": "(one of valid_options)"}
     return json.dumps(answer, ensure_ascii=False)

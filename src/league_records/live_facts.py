@@ -1,54 +1,52 @@
-"""The facts of a match in a running league, from the manager's pages and journal."""
+"""The facts of a match in a running league: from the manager's state and its journal."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import NamedTuple
 
-from league.hosting.manager_api import journal_of, match_records
+from league.events import ResultAccepted
+from league.hosting.manager_api import journal_of
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league import LeagueManager
-from league.reports import views
-from league.reports.journals import letters_beside
-from league.settings import LeagueSettings
-from league_records.match_facts import MatchFacts, facts_from_pages, with_manager_events
-
-
-class _Pages(NamedTuple):
-    """The pages of a manager that tell of a match."""
-
-    match: views.Object | None
-    league: views.Object
-    agents: views.Object
-    settings: LeagueSettings
+from league.reports.journals import Journals, RefereeJournal, letters_beside, records_of
+from league.storage.reading import JournalReader
+from league_records.match_facts import FactSource, MatchFacts, bare_facts, with_accounts
 
 
 async def live_facts(host: HostedAgent, match_id: str) -> MatchFacts | None:
-    """What the manager and its referees know of a match; None if there is no such match."""
+    """What the manager and its referees know about a match; None if there is no such match."""
     if host.agent is None:
         return None
 
-    def show(machine: Machine, journal_seq: int) -> _Pages:
+    def look(machine: Machine, _journal_seq: int) -> MatchFacts | None:
         assert isinstance(machine, LeagueManager)
-        match = views.match(machine, match_id)
-        return _Pages(match, views.league(machine, journal_seq), views.agents(machine), machine.ledger.settings)
+        return bare_facts(match_id, machine.ledger)
 
-    pages = await host.agent.shown(show)
-    if pages.match is None:
+    facts = await host.agent.shown(look)
+    if facts is None:
         return None
-    match = {**pages.match, "records": await match_records(host, match_id)}
-    facts = facts_from_pages(match, pages.league, pages.agents["agents"])
     journal = journal_of(host)
     if journal is None:
+        # The result alone is known without a journal; the course of the match is not.
+        facts = replace(facts, source=FactSource(has_manager_journal=False))
+        if isinstance(facts.result, ResultAccepted):
+            facts = replace(facts, manager=[facts.result])
         return facts
-    facts = with_manager_events(facts, await asyncio.to_thread(journal.events_of, match_id), pages.settings)
-    if facts.status != "COMPLETED":
-        return facts  # before the end nobody learns which player has answered
-    letters = await asyncio.to_thread(letters_beside, journal.path, facts.league_id, match_id)
-    records = {
-        referee_id: replace(record, letters={match_id: letters.get(referee_id, ())})
-        for referee_id, record in facts.records.items()
-    }
-    return replace(facts, records=records)
+    return await asyncio.to_thread(_with_journal, facts, journal)
+
+
+def _with_journal(facts: MatchFacts, journal: JournalReader) -> MatchFacts:
+    """The match with what its manager and its referees recorded about it; read in a thread of its own."""
+    match_id = facts.match_id
+    kept = journal.records_of(match_id)
+    referees = records_of((record.referee_id, record.lines) for record in kept)
+    # Before the end nobody may learn which player has answered.
+    if facts.status == "COMPLETED":
+        letters = letters_beside(journal.path, facts.league_id, match_id)
+        referees = {
+            referee_id: RefereeJournal(record.events, {match_id: letters.get(referee_id, ())})
+            for referee_id, record in referees.items()
+        }
+    return with_accounts(facts, Journals(journal.events_of(match_id), referees))

@@ -1,7 +1,10 @@
-"""The shared files (spec section 8.14): where each is, what it holds, and how it is written. They are the same whether
-written while a league is played, by the role each belongs to (live_files.py), or afterwards from journals (exports.py).
+"""The shared files (spec section 8.14): where each is, what it holds, and how it is written.
 
-The same journal gives the same bytes: `last_updated` is the time of the newest event a file is made from.
+`file_folds.py` decides which files there are and collects what goes into them; here is their form. The same journal
+gives the same bytes: `last_updated` is the time of the newest event a file is made from.
+
+Two things must never happen: a file that shows a choice or a seed before its match is over, and a path that leads out
+of the folder, whatever ids others chose.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -27,6 +30,7 @@ SCHEMA_VERSION: Final = "1.0.0"
 MOST_LETTERS: Final = 1_000
 """A match file is for reading: an agent that floods a referee with letters must not fill the disk."""
 DEEPEST: Final = 100
+"""JSON of others that is nested deeper is shown as text."""
 NO_LETTERS: Final = "there are no letters here: only a referee with a journal and a transcript keeps them"
 TOO_MANY: Final = f"only the first {MOST_LETTERS} letters are here; the referee's journal has all"
 STILL_PLAYED: Final = "what the letters say, and what was chosen, is shown when the match is over"
@@ -43,7 +47,7 @@ File = tuple[PurePosixPath, bytes]
 
 
 def head(name: str, newest: float) -> Object:
-    """What every file begins with."""
+    """The fields that every file begins with."""
     return {"id": name, "schema_version": SCHEMA_VERSION, "last_updated": timestamps.write(newest)}
 
 
@@ -61,19 +65,19 @@ def is_about_agents(event: Event) -> bool:
 
 
 def agents_file(manager: LeagueManager, newest: float) -> File:
-    """Everybody who registered."""
+    """Every agent that has registered."""
     agents = views.agents(manager)["agents"]
     document = {
         **head("agents_config", newest),
         "league_id": manager.ledger.settings.league_id,
-        "referees": [one for one in agents if one["role"] == "referee"],
-        "players": [one for one in agents if one["role"] == "player"],
+        "referees": [agent for agent in agents if agent["role"] == "referee"],
+        "players": [agent for agent in agents if agent["role"] == "player"],
     }
     return path_of("config", "agents", "agents_config.json"), encoded(document)
 
 
 def standings_file(manager: LeagueManager, newest: float) -> File:
-    """The table and how far the league is."""
+    """The table, and how far the league is."""
     ledger = manager.ledger
     league_id = ledger.settings.league_id
     document = {
@@ -92,9 +96,23 @@ def standings_file(manager: LeagueManager, newest: float) -> File:
 # --- a referee's ------------------------------------------------------------------------------------------------------
 
 
+class RecordedEvent(NamedTuple):
+    """An event and the agent that recorded it."""
+
+    by: str
+    event: Event
+
+
+class RecordedLetter(NamedTuple):
+    """A letter and the agent that recorded it."""
+
+    by: str
+    letter: LetterNote
+
+
 @dataclass(frozen=True, slots=True)
 class MatchAccount:
-    """What a match file is made of. `events` and `letters` come with the name of the agent that recorded them."""
+    """The content of a match file."""
 
     league_id: str
     match_id: str
@@ -105,71 +123,100 @@ class MatchAccount:
     attempt: int
     status: str
     result: Object | None
-    events: Sequence[tuple[str, Event]]
-    letters: Sequence[tuple[str, LetterNote]]
+    events: Sequence[RecordedEvent]
+    letters: Sequence[RecordedLetter]
     remarks: tuple[str, ...] = ()
     """What is missing, and why."""
 
     @property
     def is_over(self) -> bool:
-        decided = (event for _, event in self.events if isinstance(event, MatchDecided))
-        return self.result is not None or any(event.attempt == self.attempt for event in decided)
+        if self.result is not None:
+            return True
+        decisions = (event for _, event in self.events if isinstance(event, MatchDecided))
+        return any(decision.attempt == self.attempt for decision in decisions)
 
 
-def match_file(one: MatchAccount) -> File:
+def match_file(account: MatchAccount) -> File:
     """A match with its lifecycle, transcript and result."""
-    events = sorted(one.events, key=lambda pair: pair[1].at)
-    letters = sorted(one.letters, key=lambda pair: pair[1].at)
+    is_over = account.is_over
+    events = sorted(account.events, key=lambda recorded: recorded.event.at)
+    letters = sorted(account.letters, key=lambda recorded: recorded.letter.at)
+    newest = max((recorded.event.at for recorded in events), default=0.0)
     document = {
-        **head(one.match_id, max((event.at for _, event in events), default=0.0)),
-        **views.fields(one, _MATCH),
-        "lifecycle": [_event(by, event, one.is_over) for by, event in events],
-        "transcript": [_letter(by, letter, one.is_over) for by, letter in letters[:MOST_LETTERS]],
-        "result": one.result,
-        "remarks": [*_remarks(one), *one.remarks],
+        **head(account.match_id, newest),
+        **views.fields(account, _MATCH),
+        "lifecycle": [_event(recorded, is_over) for recorded in events],
+        "transcript": [_letter(recorded, is_over) for recorded in letters[:MOST_LETTERS]],
+        "result": account.result,
+        "remarks": [*_remarks(account), *account.remarks],
     }
-    return match_place(one.league_id, one.match_id), encoded(document)
+    return match_place(account.league_id, account.match_id), encoded(document)
 
 
 def match_place(league_id: str, match_id: str) -> PurePosixPath:
+    """Where the file of a match is."""
     return path_of("SHARED", "data", "matches", league_id, f"{match_id}.json")
 
 
-def _remarks(one: MatchAccount) -> Iterable[str]:
-    has_begun = one.is_over or any(isinstance(event, MatchBegun) for _, event in one.events)
-    if has_begun and not one.is_over:
+def _remarks(account: MatchAccount) -> Iterable[str]:
+    # A match that has not begun has no letters, and nothing is missing.
+    has_begun = account.is_over or any(isinstance(event, MatchBegun) for _, event in account.events)
+    if has_begun and not account.is_over:
         yield STILL_PLAYED
-    if has_begun and not one.letters:
+    if has_begun and not account.letters:
         yield NO_LETTERS
-    if len(one.letters) > MOST_LETTERS:
+    if len(account.letters) > MOST_LETTERS:
         yield TOO_MANY
 
 
-def _event(by: str, event: Event, is_over: bool) -> Object:
-    """While a match is played nobody may read a choice here."""
-    fields: Object = msgspec.to_builtins(event)
-    left_out = _LEFT_OUT if is_over or not isinstance(event, MoveMade) else _LEFT_OUT | {"choice"}
-    shown = {name: value for name, value in fields.items() if name not in left_out}
-    return {"at": timestamps.write(event.at), "seconds": event.at, "by": by, "event": type(event).__name__, **shown}
-
-
-def _letter(by: str, letter: LetterNote, is_over: bool) -> Object:
-    content = content_of(letter) if is_over else None
-    if content is not None and not _is_shallow(content):
-        content = None
+def _event(recorded: RecordedEvent, is_over: bool) -> Object:
+    event = recorded.event
+    left_out = _LEFT_OUT
+    # While a match is played nobody may read a choice here.
+    if isinstance(event, MoveMade) and not is_over:
+        left_out |= {"choice"}
+    fields = {name: value for name, value in msgspec.to_builtins(event).items() if name not in left_out}
     return {
-        "at": timestamps.write(letter.at),
-        "seconds": letter.at,
-        "by": by,
-        **views.fields(letter, _LETTER),
-        "message": content if content is not None or not is_over else letter.body.decode(errors="replace"),
+        "at": timestamps.write(event.at),
+        "seconds": event.at,
+        "by": recorded.by,
+        "event": type(event).__name__,
+        **fields,
     }
 
 
+def _letter(recorded: RecordedLetter, is_over: bool) -> Object:
+    letter = recorded.letter
+    # What was said is told when the match is over, since it may hold a choice.
+    message = None
+    if is_over:
+        message = _message(letter)
+    return {
+        "at": timestamps.write(letter.at),
+        "seconds": letter.at,
+        "by": recorded.by,
+        **views.fields(letter, _LETTER),
+        "message": message,
+    }
+
+
+def _message(letter: LetterNote) -> object:
+    """The message in a letter; its text, if that is not JSON that can be shown."""
+    content = content_of(letter)
+    if content is None or not _is_shallow(content):
+        return letter.body.decode(errors="replace")
+    return content
+
+
 def _is_shallow(value: object, levels: int = DEEPEST) -> bool:
-    """Is this JSON nested no deeper than so many levels? What others nested deeper is shown as text."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
+    """Is this JSON nested no deeper than that many levels?"""
+    if levels == 0:
+        return False
+    if isinstance(value, dict):
+        return all(_is_shallow(inner, levels - 1) for inner in value.values())
+    if isinstance(value, list):
+        return all(_is_shallow(inner, levels - 1) for inner in value)
+    return True
 
 
 # --- a player's -------------------------------------------------------------------------------------------------------
@@ -205,29 +252,30 @@ def history_file(
     """A player's row of the table and its matches; once the league is over, where it ended."""
     player_id: str = standing["player_id"]
     past = sorted(rows, key=lambda row: row.round_id)
+    newest = max((row.at for row in past), default=0.0)
     document = {
-        **head(player_id, max((row.at for row in past), default=0.0)),
+        **head(player_id, newest),
         "player_id": player_id,
         "display_name": standing["display_name"],
         "league_id": league_id,
         "standing": dict(standing),
-        "final": asdict(final) if final else None,
+        "final": None if final is None else asdict(final),
         "matches": [_past(row) for row in past],
     }
     return path_of("SHARED", "data", "players", player_id, "history.json"), encoded(document)
 
 
 def _past(row: PastRow) -> Object:
-    fields = asdict(row)
-    decided_at = timestamps.write(fields.pop("at"))
-    return {**fields, "decided_at": decided_at}
+    document = asdict(row)
+    document["decided_at"] = timestamps.write(document.pop("at"))
+    return document
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
 class ExportError(Exception):
-    """Why files cannot be written; the text is a sentence for people."""
+    """Files cannot be written; the text is a sentence for people."""
 
 
 class UnsafeNameError(ExportError):

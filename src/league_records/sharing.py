@@ -1,7 +1,17 @@
 """The shared files (spec section 8.14) of all agents of a process, written while they work (`--shared DIR`).
 
-One thread follows their journals and writes what changed. The agents never wait for it: a disk that is slow, full or
-gone costs them nothing but a sentence on stderr.
+Theory of operation. One thread writes for all agents of a process. Each agent has a `Sharing`: its fold (what its files
+are), a follower of its journal (what has become durable), and the topics whose files are out of date.
+
+- A journal that grows wakes the thread, which takes in the new events and writes the files they changed. It does so
+  at most once a second, and pauses longer after it wrote for long.
+- An agent that ends releases its journal, closes it and then waits in `finish` for its last files: the thread is woken
+  at once and reads what it has not seen from the closed file.
+- If a file cannot be written, its topic stays out of date and is tried again in the next round.
+
+The agents never wait for this thread, except at their end and then not for long: a slow, full or missing disk costs
+them nothing but a sentence on stderr. Only the thread touches folds and topics; `wake`, the flags and `finished` are
+all that other threads use.
 """
 
 from __future__ import annotations
@@ -27,15 +37,17 @@ from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
 from league.storage.volatile import VolatileJournal
 from league.terminal import CommandError
-from league_records.live_files import FileFold, TranscriptReader, fold_for
+from league_records.file_folds import FileFold, TranscriptReader, fold_for
 from league_records.shared_files import UnsafeNameError
 
 PAUSE_S = 1.0
 """No file is written more often than this."""
 PAUSE_FACTOR = 4
-"""After writing for a while, pause so many times as long: writing never takes more than a fifth of a core."""
-FINISH_S, FINISH_WAITS = 2.0, 5
-"""An agent that ends waits so long for its last files, and again while files are written, at most so many times."""
+"""The pause after writing, as a multiple of the time it took: writing never takes more than a fifth of a core."""
+FINISH_S = 2.0
+"""How long an agent that ends waits for its last files."""
+FINISH_WAITS = 5
+"""How often it waits that long, as long as files are being written."""
 
 Followed = SqliteJournal | VolatileJournal
 
@@ -50,7 +62,8 @@ class Sharing:
         """The journal is being closed: it can be read again when that is done."""
         self.finished: Future[None] | None = None
         """Set when the journal is closed: done when the last files are written, or cannot be."""
-        self._files, self._journal = files, journal
+        self._files = files
+        self._journal = journal
         self._follower = journal.follow(0, self._wake)
         self._wake()
 
@@ -58,16 +71,19 @@ class Sharing:
         self._files.wake(self)
 
     def catch_up(self, opened: ExitStack, is_closed: bool) -> TranscriptReader | None:
-        """Take in what has become durable; where the letters are, if they are kept."""
-        if isinstance(self._journal, VolatileJournal) or not is_closed:
+        """Take in what has become durable; return where the letters are, if they are kept."""
+        if isinstance(self._journal, VolatileJournal):
             self._take_all()
-            return None if isinstance(self._journal, VolatileJournal) else self._journal
-        again = _Reopened(self._journal.path, opened)
+            return None
+        if not is_closed:
+            self._take_all()
+            return self._journal
+        reopened = _Reopened(self._journal.path, opened)
         try:
             self._take_all()
         except JournalError:  # what it still holds in memory was not enough
-            self._take(event for _, event in again.reader.events_after(self._follower.position))
-        return again
+            self._take(event for _, event in reopened.reader.events_after(self._follower.position))
+        return reopened
 
     def _take_all(self) -> None:
         while pairs := self._follower.take():
@@ -83,7 +99,7 @@ class Sharing:
         self._follower.close()
 
     async def finish(self) -> None:
-        """Write the last files, now that the journal is closed."""
+        """Wait for the last files, now that the journal is closed."""
         self.finished = Future()
         self._wake()
         done = asyncio.wrap_future(self.finished)
@@ -97,10 +113,11 @@ class Sharing:
 
 
 class _Reopened:
-    """A journal that was closed, for whoever still needs its letters."""
+    """A journal that was closed, opened again only if somebody still needs it."""
 
     def __init__(self, path: Path, opened: ExitStack) -> None:
-        self._path, self._opened = path, opened
+        self._path = path
+        self._opened = opened
 
     @cached_property
     def reader(self) -> JournalReader:
@@ -120,14 +137,17 @@ class SharedFiles:
         self, folder: Path, warn: Callable[[str], None], pause_s: float = PAUSE_S, clock: Clock | None = None
     ) -> None:
         self.folder = folder
-        self._warn, self._pause_s, self._clock = warn, pause_s, clock or Clock()
         self.written = 0
         """How many times a file was written."""
+        self._warn = warn
+        self._pause_s = pause_s
+        self._clock = clock or Clock()
         self._warned: set[str] = set()
         self._refused: set[str] = set()
         self._lock = Lock()
         self._woken: dict[Sharing, None] = {}
-        self._has_work, self._is_urgent = Flag(), Flag()
+        self._has_work = Flag()
+        self._is_urgent = Flag()
         Thread(target=self._run, name="shared files", daemon=True).start()
 
     def follow(self, machine: Callable[[], Machine], journal: LiveJournal) -> Sharing:
@@ -136,7 +156,7 @@ class SharedFiles:
         return Sharing(self, fold_for(machine, self.folder), journal)
 
     def wake(self, sharing: Sharing) -> None:
-        """There may be something to write; from any thread, and never slow."""
+        """There may be something to write. May be called from any thread, and never takes long."""
         with self._lock:
             self._woken[sharing] = None
         self._has_work.set()
@@ -157,64 +177,72 @@ class SharedFiles:
             if not behind:
                 self._has_work.wait()
             started = self._clock.now()
-            late = [one for one in self._at_work(behind) if not self._is_written(one)]
-            behind = [one for one in late if not one.is_ending]
+            late = [sharing for sharing in self._at_work(behind) if not self._is_written(sharing)]
+            # An agent that is ending wakes the thread by itself, when its journal is closed.
+            behind = [sharing for sharing in late if not sharing.is_ending]
             if self._warned and not late:
                 self._warned.clear()
                 self._warn(f"{self.folder}: the shared files are written again")
-            took = self._clock.now() - started
-            self._is_urgent.wait(max(self._pause_s, took * PAUSE_FACTOR))
+            duration = self._clock.now() - started
+            self._is_urgent.wait(max(self._pause_s, duration * PAUSE_FACTOR))
 
     def _at_work(self, behind: Iterable[Sharing]) -> Iterable[Sharing]:
+        """The agents to look at in this round."""
         # First the flags: whoever raises one from now on is looked at in the next round too.
         self._has_work.clear()
         self._is_urgent.clear()
         with self._lock:
-            woken, self._woken = self._woken, {}
+            woken = self._woken
+            self._woken = {}
         return {**dict.fromkeys(behind), **woken}
 
-    def _is_written(self, one: Sharing) -> bool:
+    def _is_written(self, sharing: Sharing) -> bool:
         """Write what changed; False if some of it could not be."""
-        finished = one.finished  # it may come while we write: then it is for the next round
+        finished = sharing.finished  # it may come while we write: then it is for the next round
+        is_readable = finished is not None or not sharing.is_ending
         try:
-            if finished is not None or not one.is_ending:
+            if is_readable:
                 with ExitStack() as opened:
-                    self._write(one, one.catch_up(opened, finished is not None))
+                    self._write(sharing, sharing.catch_up(opened, finished is not None))
         except JournalError as error:
-            # A journal that is closed while we read it is no trouble: `finish` comes next.
-            if finished is not None or not one.is_ending:
+            # A journal may be closed while we read it. That does no harm: `finish` comes next.
+            if finished is not None or not sharing.is_ending:
                 self.warn_once(f"the shared files are not up to date: {error}")
             return False
         finally:
             if finished is not None:
                 _resolve(finished)
-        return not one.changed
+        return not sharing.changed
 
-    def _write(self, one: Sharing, transcript: TranscriptReader | None) -> None:
-        for topic in list(one.changed):
+    def _write(self, sharing: Sharing, transcript: TranscriptReader | None) -> None:
+        for topic in list(sharing.changed):
             try:
-                file = one.fold.file(topic, transcript)
-                if file is not None:
-                    replace_file(self.folder / file[0], file[1], sync=False)
-                    self.written += 1
+                self._write_topic(topic, sharing.fold, transcript)
             except UnsafeNameError as error:
                 self._refuse(str(error))
             except OSError as error:
-                self.warn_once(
-                    f"{self.folder}: shared files cannot be written: {error.strerror or error}; trying again"
-                )
+                reason = error.strerror or error
+                self.warn_once(f"{self.folder}: shared files cannot be written: {reason}; trying again")
                 continue
-            del one.changed[topic]
+            del sharing.changed[topic]
+
+    def _write_topic(self, topic: str, fold: FileFold, transcript: TranscriptReader | None) -> None:
+        file = fold.file(topic, transcript)
+        if file is not None:
+            place, content = file
+            replace_file(self.folder / place, content, sync=False)
+            self.written += 1
 
     def _refuse(self, sentence: str) -> None:
-        """An id that is no name is told once, however many files it would have been."""
+        """Warn about an id that cannot be a file name: once, however many files it would have been."""
         if sentence not in self._refused:
             self._refused.add(sentence)
             self._warn(f"a shared file is left out: {sentence}")
 
 
 def _resolve(finished: Future[None]) -> None:
-    with suppress(InvalidStateError, RuntimeError):  # whoever waited is gone, or its loop is
+    # The agent that waited may be gone, or its loop.
+    with suppress(InvalidStateError, RuntimeError):
         if not finished.done():
             finished.set_result(None)
 
@@ -232,7 +260,7 @@ def open_shared(folder: str | None, journal_folder: Path | None, warn: Callable[
 
 
 def check_folder(folder: Path) -> None:
-    """Say at the start what would fail later."""
+    """Report at the start what would fail later."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,15 +1,21 @@
 """The course of a match, attempt by attempt: the events of manager and referee and the referee's letters, in order and
 in words.
 
-Manager and referee write by their own clocks. Where one of them knows of something before it happened by the other's
-clock, the referee's times are shifted by the difference.
+Theory of operation. Every attempt has up to three accounts: the manager's events, the referee's events and the
+referee's letters. Each becomes an `_Entry` with its time; the entries of an attempt are sorted and turned into lines.
+
+- The manager's events belong to the assignment they follow; those before the first are attempt 0.
+- Manager and referee write by their own clocks. If one of them knows of something before it happened by the other's
+  clock, the referee's times are shifted by the difference. Times are never changed in any other way.
+- At equal times a letter that came in is a cause and goes first, one that went out is a consequence and goes last.
+- While an attempt is played, no line shows a choice (`hidden`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from league import events as e
 from league.protocol.exchanges import EXCHANGES
@@ -17,17 +23,18 @@ from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
 from league.storage.transcript import LetterNote
 from league_records import letters
-from league_records.clauses import ClauseRef, at_field, clause_of, in_time, known, named, violated
+from league_records.clauses import ClauseRef, at_field, cite, clause_of, in_time, named, violated
 from league_records.match_facts import MatchFacts
 
 MANAGER = "manager"
-_BEFORE, _AMID, _AFTER = 0, 1, 2
-"""At the same time: a letter that came in is a cause, one that went out a consequence."""
+_CAUSE = 0
+_EVENT = 1
+_CONSEQUENCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """What happened `after` so many seconds, by whose account, and whom it is about."""
+    """What happened `after` that many seconds, whose account it is (`by`), and which player it is about."""
 
     after: float
     by: str
@@ -38,118 +45,181 @@ class TimelineLine:
     clause: ClauseRef | None = None
     body: str | None = None
     between: tuple[str, ...] = ()
-    """Sender and receiver, where something passed between two agents."""
+    """Sender and receiver, if something passed between two agents."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineAttempt:
-    """One attempt; number 0 is what happened before the first."""
+    """One attempt; number 0 is the time before the first."""
 
     attempt: int
     referee_id: str | None
     lines: tuple[TimelineLine, ...]
     has_record: bool
-    """Is its referee's account at hand?"""
+    """Is the account of its referee at hand?"""
     clocks_apart: float = 0.0
-    """By how many seconds the referee's times were shifted."""
+    """How many seconds the referee's times were shifted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     at: float
     rank: int
     by: str
-    what: e.Event | LetterNote
+    item: e.Event | LetterNote
+
+
+class _Record(NamedTuple):
+    """The referee's account of one attempt."""
+
+    referee_id: str
+    events: Sequence[e.Event]
+    letters: Sequence[LetterNote]
+
+
+class _Course(NamedTuple):
+    """All entries of one attempt, in order."""
+
+    number: int
+    entries: Sequence[_Entry]
+    record: _Record | None
+    clocks_apart: float
 
 
 def timeline(facts: MatchFacts) -> tuple[float, tuple[TimelineAttempt, ...]]:
     """When the match began (seconds since the epoch), and its attempts."""
-    groups = dict(_manager_events(facts))
-    for number in {event.attempt for event in facts.events if isinstance(event, e.MatchTaken)}:
-        groups.setdefault(number, [])
-    entries = {number: _merged(facts, number, groups[number]) for number in sorted(groups)}
-    start = min((one.at for _, found in entries.values() for one in found), default=0.0)
-    return start, tuple(_attempt(facts, number, *entries[number], start) for number in entries if entries[number][1])
+    by_manager = _manager_events(facts)
+    for event in facts.events:
+        if isinstance(event, e.MatchTaken):
+            by_manager.setdefault(event.attempt, [])
+    courses = [_merged(facts, number, by_manager[number]) for number in sorted(by_manager)]
+    start = min((entry.at for course in courses for entry in course.entries), default=0.0)
+    return start, tuple(_attempt(facts, course, start) for course in courses if course.entries)
 
 
-def _manager_events(facts: MatchFacts) -> Iterator[tuple[int, list[e.Event]]]:
-    """The manager's events by attempt: whatever follows an assignment belongs to it."""
-    current, found = 0, list[e.Event]()
+def _manager_events(facts: MatchFacts) -> dict[int, list[e.Event]]:
+    """The manager's events by attempt."""
+    current = 0
+    # The page of a manager shows a result without its assignment.
+    if facts.manager and not facts.source.has_manager_journal:
+        current = facts.attempt
+    events: dict[int, list[e.Event]] = {current: []}
     for event in facts.manager:
         if isinstance(event, e.MatchAssigned):
-            yield current, found
-            current, found = event.attempt, []
-        found.append(event)
-    yield (current or (0 if facts.source.has_manager_journal else facts.attempt)), found
+            current = event.attempt
+            events[current] = []
+        events[current].append(event)
+    return events
 
 
-def _merged(facts: MatchFacts, number: int, managers: Sequence[e.Event]) -> tuple[float, Sequence[_Entry]]:
-    """All accounts of one attempt in order, and by how much the referee's times were shifted."""
-    found = _record(facts, number)
-    entries = [_Entry(event.at, _AMID, MANAGER, event) for event in managers]
-    if found is None:
-        return 0.0, entries
-    referee_id, events, notes = found
-    apart = _clocks_apart(managers, events)
-    entries += [_Entry(event.at + apart, _AMID, referee_id, event) for event in events]
-    entries += [_Entry(one.at + apart, _BEFORE if one.direction == "in" else _AFTER, referee_id, one) for one in notes]
-    return apart, sorted(entries, key=lambda one: (one.at, one.rank))
+def _merged(facts: MatchFacts, number: int, by_manager: Sequence[e.Event]) -> _Course:
+    """All accounts of one attempt in order."""
+    entries = [_Entry(event.at, _EVENT, MANAGER, event) for event in by_manager]
+    record = _record(facts, number)
+    if record is None:
+        return _Course(number, entries, None, 0.0)
+    apart = _clocks_apart(by_manager, record.events)
+    entries += [_Entry(event.at + apart, _EVENT, record.referee_id, event) for event in record.events]
+    for letter in record.letters:
+        rank = _CAUSE if letter.direction == "in" else _CONSEQUENCE
+        entries.append(_Entry(letter.at + apart, rank, record.referee_id, letter))
+    entries.sort(key=lambda entry: (entry.at, entry.rank))
+    return _Course(number, entries, record, apart)
 
 
-def _record(facts: MatchFacts, number: int) -> tuple[str, Sequence[e.Event], Sequence[LetterNote]] | None:
+def _record(facts: MatchFacts, number: int) -> _Record | None:
     """The referee of one attempt, with its events and letters."""
-    for referee_id, one in facts.records.items():
-        taken = [event for event in one.events if isinstance(event, e.MatchTaken)]
-        mine = next((event for event in taken if event.attempt == number), None)
-        if mine is None:
+    for referee_id, journal in facts.records.items():
+        begun = {event.attempt: event.at for event in journal.events if isinstance(event, e.MatchTaken)}
+        if number not in begun:
             continue
-        following = min((event.at for event in taken if event.attempt > number), default=float("inf"))
-        notes = [note for note in one.letters.get(facts.match_id, ()) if mine.at <= note.at < following]
-        return referee_id, [event for event in one.events if getattr(event, "attempt", 0) == number], notes
+        # Letters do not name their attempt: those up to the next one belong to it.
+        end = min((at for attempt, at in begun.items() if attempt > number), default=float("inf"))
+        notes = [letter for letter in journal.letters.get(facts.match_id, ()) if begun[number] <= letter.at < end]
+        events = [event for event in journal.events if getattr(event, "attempt", 0) == number]
+        return _Record(referee_id, events, notes)
     return None
 
 
-def _clocks_apart(managers: Sequence[e.Event], referees: Sequence[e.Event]) -> float:
-    assigned, accepted = _when(managers, e.MatchAssigned), _when(managers, e.ResultAccepted)
-    taken, decided = _when(referees, e.MatchTaken), _when(referees, e.MatchDecided)
+def _clocks_apart(by_manager: Sequence[e.Event], by_referee: Sequence[e.Event]) -> float:
+    # A match is taken after it was assigned, and accepted after it was decided.
+    assigned = _time_of(e.MatchAssigned, by_manager)
+    taken = _time_of(e.MatchTaken, by_referee)
     if assigned is not None and taken is not None and taken < assigned:
         return assigned - taken
+    accepted = _time_of(e.ResultAccepted, by_manager)
+    decided = _time_of(e.MatchDecided, by_referee)
     if accepted is not None and decided is not None and accepted < decided:
         return accepted - decided
     return 0.0
 
 
-def _when(events: Sequence[e.Event], kind: type[e.Event]) -> float | None:
+def _time_of(kind: type[e.Event], events: Sequence[e.Event]) -> float | None:
     return next((event.at for event in events if isinstance(event, kind)), None)
 
 
-def _attempt(facts: MatchFacts, number: int, apart: float, entries: Sequence[_Entry], start: float) -> TimelineAttempt:
-    assigned = next((one.what.referee_id for one in entries if isinstance(one.what, e.MatchAssigned)), None)
-    record = _record(facts, number)
-    hidden = number == facts.attempt and facts.status == "RUNNING" and facts.decided(number) is None
-    lines = tuple(_line(facts, one, start, hidden, entries) for one in entries)
-    referee_id = assigned or (record[0] if record else facts.referee_id if number else None)
-    return TimelineAttempt(number, referee_id, lines, record is not None, apart)
+def _attempt(facts: MatchFacts, course: _Course, start: float) -> TimelineAttempt:
+    number = course.number
+    is_played = number == facts.attempt and facts.status == "ASSIGNED"
+    # Once its referee has decided, a choice cannot help anybody any more.
+    hidden = is_played and facts.decided(number) is None
+    lines = tuple(_line(facts, entry, start, hidden, course.entries) for entry in course.entries)
+    return TimelineAttempt(
+        attempt=number,
+        referee_id=_referee_of(facts, course),
+        lines=lines,
+        has_record=course.record is not None,
+        clocks_apart=course.clocks_apart,
+    )
+
+
+def _referee_of(facts: MatchFacts, course: _Course) -> str | None:
+    for entry in course.entries:
+        if isinstance(entry.item, e.MatchAssigned):
+            return entry.item.referee_id
+    if course.record is not None:
+        return course.record.referee_id
+    # Before the first attempt there is no referee.
+    if course.number == 0:
+        return None
+    return facts.referee_id
 
 
 def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries: Sequence[_Entry]) -> TimelineLine:
     after = round(entry.at - start, 3)
-    if isinstance(entry.what, LetterNote):
-        letter = letters.describe(entry.what, hidden)
-        player = letter.agent_id if letter.agent_id in facts.players else None
-        peer = player or MANAGER
-        ends = (entry.by, peer) if entry.what.direction == "out" else (peer, entry.by)
-        return TimelineLine(after, entry.by, "letter", letter.text, player, body=letter.body, between=ends)
-    one = _describe(entry.what, facts, entry.by, hidden)
+    if isinstance(entry.item, LetterNote):
+        return _letter_line(facts, entry.by, entry.item, after, hidden)
+    words = _describe(entry.item, facts, entry.by, hidden)
     body = None
-    if isinstance(entry.what, e.WrongAnswer) and not hidden:
-        body = _last_answer(entry, entries)
-    text, between = without_tokens(one.text), _between(entry.what, entry.by)
-    return TimelineLine(after, entry.by, "event", text, one.player_id, one.code, one.clause, body, between)
+    if isinstance(entry.item, e.WrongAnswer) and not hidden:
+        body = _last_answer(entry.item.player_id, entry.at, entries)
+    return TimelineLine(
+        after=after,
+        by=entry.by,
+        kind="event",
+        text=without_tokens(words.text),
+        player_id=words.player_id,
+        code=words.code,
+        clause=words.clause,
+        body=body,
+        between=_between(entry.item, entry.by),
+    )
+
+
+def _letter_line(facts: MatchFacts, by: str, letter: LetterNote, after: float, hidden: bool) -> TimelineLine:
+    words = letters.describe(letter, hidden)
+    # A referee writes to players and to its manager, and to nobody else.
+    player = None
+    if words.agent_id in facts.players:
+        player = words.agent_id
+    peer = player or MANAGER
+    ends = (by, peer)
+    if letter.direction == "in":
+        ends = (peer, by)
+    return TimelineLine(after, by, "letter", words.text, player, body=words.body, between=ends)
 
 
 def _between(event: e.Event, by: str) -> tuple[str, ...]:
-    """Who told whom, where an event is that something was told."""
+    """Sender and receiver, if the event is that one agent told another something."""
     match event:
         case e.MatchAssigned():
             return MANAGER, event.referee_id
@@ -163,25 +233,24 @@ def _between(event: e.Event, by: str) -> tuple[str, ...]:
             return ()
 
 
-def _last_answer(wrong: _Entry, entries: Sequence[_Entry]) -> str | None:
-    """What the player had answered when it was told that the answer is wrong."""
-    assert isinstance(wrong.what, e.WrongAnswer)
+def _last_answer(player_id: str, until: float, entries: Sequence[_Entry]) -> str | None:
+    """The player's last letter up to then: the one that was judged wrong."""
     body = None
-    for one in entries:
-        if one.at > wrong.at:
+    for entry in entries:
+        if entry.at > until:
             break
-        if isinstance(one.what, LetterNote) and one.what.direction == "in":
-            sender = letters.describe(one.what).agent_id
-            body = letters.body_of(one.what) if sender == wrong.what.player_id else body
+        if not isinstance(entry.item, LetterNote) or entry.item.direction == "out":
+            continue
+        if letters.describe(entry.item).agent_id == player_id:
+            body = letters.body_of(entry.item)
     return body
 
 
 # --- events in words --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """An event in words, with the code and the clause where something went wrong."""
+class _Words(NamedTuple):
+    """An event in words, with the code and the clause if something went wrong."""
 
     text: str
     player_id: str | None = None
@@ -190,9 +259,11 @@ class _Words:
 
 
 def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Words:
-    """What this event means, by the account of `by`; while its attempt is played, without the players' choices."""
+    """What this event means, by the account of `by`."""
+    # Each of these knows some kinds of events and returns None for all others.
     return (
         _of_schedule(event)
+        or _of_lost_attempt(event, by)
         or _of_outage(event)
         or _of_result(event, by)
         or _of_referee(event, by, facts.game_type)
@@ -203,28 +274,33 @@ def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Word
     )
 
 
-def _given_up(event: e.MatchLost | e.RequestRefused) -> _Words:
-    if isinstance(event, e.MatchLost):
-        text = f"The manager gave attempt {event.attempt} up: {event.why}. That is no player's fault."
-        return _Words(text, clause=known("REFEREE.lease_no_blame"))
-    text = f"The manager refused the report of {event.name}: {event.code} {event.detail}."
-    return _Words(text, clause=known("REPORT.refused_reassigns"))
-
-
 def _of_schedule(event: e.Event) -> _Words | None:
     match event:
         case e.RoundOpened():
             return _Words(f"Round {event.round_id} was opened and announced.")
         case e.MatchAssigned():
             return _Words(f"The manager gave the match to {event.referee_id}, as attempt {event.attempt}.")
-        case e.MatchLost() | e.RequestRefused():
-            return _given_up(event)
+        case e.MatchUnparked() if event.key:
+            return _Words("The operator gave the match three more attempts.")
+        case e.MatchUnparked():
+            return _Words("A referee is back: the match has three more attempts.")
+        case _:
+            return None
+
+
+def _of_lost_attempt(event: e.Event, by: str) -> _Words | None:
+    match event:
+        case e.MatchLost():
+            text = f"The manager gave up attempt {event.attempt}: {event.why}. That is no player's fault."
+            return _Words(text, clause=cite("REFEREE.lease_no_blame"))
+        case e.RequestRefused():
+            text = f"The manager refused the report of {event.name}: {event.code} {event.detail}."
+            return _Words(text, clause=cite("REPORT.refused_reassigns"))
         case e.MatchParked():
             text = "The match was parked: it waits for the operator, or for a referee that comes back."
-            return _Words(text, clause=known("REFEREE.lease_parked"))
-        case e.MatchUnparked():
-            who = "The operator gave the match" if event.key else "A referee is back: the match has"
-            return _Words(f"{who} three more attempts.")
+            return _Words(text, clause=cite("REFEREE.lease_parked"))
+        case e.MatchDropped():
+            return _Words(f"{by} dropped this attempt: {event.why}.")
         case _:
             return None
 
@@ -232,18 +308,15 @@ def _of_schedule(event: e.Event) -> _Words | None:
 def _of_outage(event: e.Event) -> _Words | None:
     match event:
         case e.MatchInterrupted():
-            text = (
-                f"Attempt {event.attempt} was interrupted: {event.why}. Whoever was out of reach does not lose by it."
-            )
-            return _Words(text, clause=known("OUTAGE.interrupted"))
+            text = f"Attempt {event.attempt} was interrupted: {event.why}. Players out of reach do not lose by it."
+            return _Words(text, clause=cite("OUTAGE.interrupted"))
         case e.MatchHeld():
-            text = (
-                f"The manager refused the technical loss of attempt {event.attempt}: {event.why}. It is played again."
-            )
-            return _Words(text, clause=known("OUTAGE.declined" if event.declined else "OUTAGE.refused"))
+            clause = cite("OUTAGE.declined" if event.declined else "OUTAGE.refused")
+            text = f"The manager refused the technical loss of attempt {event.attempt}: {event.why}."
+            return _Words(f"{text} The match is played again.", clause=clause)
         case e.ResultVoided(key=""):
             text = f"The manager voided the result: {event.why}. The match is played again."
-            return _Words(text, clause=known("OUTAGE.held"))
+            return _Words(text, clause=cite("OUTAGE.held"))
         case _:
             return None
 
@@ -251,14 +324,18 @@ def _of_outage(event: e.Event) -> _Words | None:
 def _of_result(event: e.Event, by: str) -> _Words | None:
     match event:
         case e.ResultAccepted():
-            doubt = "" if event.verified else " It is unverified: what was reported does not prove it."
-            return _Words(f"The manager accepted the report of {event.referee_id}: {_result(event)}.{doubt}")
+            text = f"The manager accepted the report of {event.referee_id}: {_result(event)}."
+            if not event.verified:
+                text += " It is unverified: the report does not prove it."
+            return _Words(text)
         case e.WalkoverDecided():
-            won = f"{event.winner} wins without playing" if event.winner else "nobody wins"
+            won = "nobody wins"
+            if event.winner:
+                won = f"{event.winner} wins without playing"
             text = f"The manager decided a walkover: {' and '.join(event.withdrawn)} withdrawn, {won}."
-            return _Words(text, clause=known("LEAGUE.withdrawn"))
+            return _Words(text, clause=cite("LEAGUE.withdrawn"))
         case e.ResultVoided():
-            return _Words("The operator voided the result: the match is played again.", clause=known("LEAGUE.void"))
+            return _Words("The operator voided the result: the match is played again.", clause=cite("LEAGUE.void"))
         case e.MatchDecided():
             return _Words(f"{by} decided: {_result(event, f' ({event.reason})')}.")
         case _:
@@ -266,7 +343,9 @@ def _of_result(event: e.Event, by: str) -> _Words | None:
 
 
 def _result(event: e.ResultAccepted | e.MatchDecided, reason: str = "") -> str:
-    won = f", won by {event.winner}" if event.winner else ""
+    won = ""
+    if event.winner:
+        won = f", won by {event.winner}"
     points = ", ".join(f"{player} {count}" for player, count in event.points.items())
     return f"{event.status}{won}{reason}; points: {points}"
 
@@ -275,52 +354,52 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
     match event:
         case e.MatchTaken():
             return _taken(event, by)
-        case e.PlayersLocated() | e.RecordsShown():
-            return _Words(f"{by} {_completed(event)}.")
+        case e.PlayersLocated():
+            return _Words(f"{by} found the players at {' and '.join(event.endpoints)} ({event.source}).")
+        case e.RecordsShown():
+            points = ", ".join(f"{record['points']} points" for record in event.records)
+            return _Words(f"{by} showed the players these records: {points}.")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
         case e.NumberDrawn():
-            parity = f" ({'odd' if event.number % 2 else 'even'})" if game_type == "even_odd" else ""
-            return _Words(f"{by} drew the number {event.number}{parity}.", clause=known("DRAW.number_follows"))
-        case e.MatchDropped():
-            return _Words(f"{by} dropped this attempt: {event.why}.")
-        case _:
-            return None
-
-
-def _completed(event: e.PlayersLocated | e.RecordsShown) -> str:
-    """What the assignment did not say."""
-    if isinstance(event, e.PlayersLocated):
-        return f"found out where the players live: {' and '.join(event.endpoints)} ({event.source})"
-    return "shows the players these records: " + ", ".join(f"{one['points']} points" for one in event.records)
-
-
-def _of_report(event: e.Event) -> _Words | None:
-    match event:
-        case e.PlayersTold():
-            return _Words("Both calls with GAME_OVER have ended.")
-        case e.ReportSettled(answer="ACCEPTED"):
-            return _Words("The report was acknowledged.")
-        case e.ReportSettled():
-            known_already = "It has this very result already."
-            rest = known_already if event.answer == "E017" else "What this attempt decided does not count."
-            text = f"The manager answered the report with {named(event.answer)}. {rest}"
-            return _Words(text, code=event.answer, clause=clause_of(event.answer))
+            parity = ""
+            if game_type == "even_odd":
+                parity = " (odd)" if event.number % 2 else " (even)"
+            return _Words(f"{by} drew the number {event.number}{parity}.", clause=cite("DRAW.number_follows"))
         case _:
             return None
 
 
 def _taken(event: e.MatchTaken, by: str) -> _Words:
     join_s = EXCHANGES["GAME_INVITATION"].limit_s
-    places = ", ".join(
-        f"{one} at {place or 'an address not told'}" for one, place in zip(event.players, event.endpoints, strict=True)
-    )
-    text = f"{by} took the match: {places}; {join_s:g} seconds to join, {event.move_seconds:g} for a move."
-    suspended = [one for one, is_suspended in zip(event.players, event.suspended, strict=True) if is_suspended]
+    places = []
+    suspended = []
+    for player, endpoint, is_suspended in zip(event.players, event.endpoints, event.suspended, strict=True):
+        places.append(f"{player} at {endpoint or 'an unknown address'}")
+        if is_suspended:
+            suspended.append(player)
+    limits = f"{join_s:g} seconds to join, {event.move_seconds:g} for a move"
+    text = f"{by} took the match: {', '.join(places)}; {limits}."
     if not suspended:
         return _Words(text)
     text += f" {' and '.join(suspended)} was SUSPENDED: one invitation, no retries."
-    return _Words(text, suspended[0], clause=known("MATCH.suspended_one_invitation"))
+    return _Words(text, suspended[0], clause=cite("MATCH.suspended_one_invitation"))
+
+
+def _of_report(event: e.Event) -> _Words | None:
+    match event:
+        case e.PlayersTold():
+            return _Words("Both GAME_OVER calls have ended.")
+        case e.ReportSettled(answer="ACCEPTED"):
+            return _Words("The report was acknowledged.")
+        case e.ReportSettled():
+            consequence = "The result of this attempt does not count."
+            if event.answer == "E017":
+                consequence = "It already has this result."
+            text = f"The manager answered the report with {named(event.answer)}. {consequence}"
+            return _Words(text, code=event.answer, clause=clause_of(event.answer))
+        case _:
+            return None
 
 
 def _of_player(event: e.Event, hidden: bool) -> _Words | None:
@@ -328,49 +407,66 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
         case e.PlayerJoined():
             return _Words(f"{event.player_id} joined.", event.player_id)
         case e.MoveMade():
-            turn = f" in turn {event.turn}" if event.turn > 1 else ""
             choice = letters.HIDDEN if hidden else event.choice
-            return _Words(f"{event.player_id} chose {choice}{turn}.", event.player_id)
+            # Many games have one turn only: there the number would say nothing.
+            if event.turn > 1:
+                choice += f" in turn {event.turn}"
+            return _Words(f"{event.player_id} chose {choice}.", event.player_id)
         case e.PlayerWithdrawn():
-            return _Words(f"The operator withdrew {event.agent_id}.", event.agent_id, clause=known("LEAGUE.withdrawn"))
+            text = f"The operator withdrew {event.agent_id}."
+            return _Words(text, event.agent_id, clause=cite("LEAGUE.withdrawn"))
         case e.AgentStateChanged(state="SUSPENDED"):
             text = f"{event.agent_id} is now SUSPENDED, after two technical losses in a row."
-            return _Words(text, event.agent_id, clause=known("SUSPENDED.after_two"))
+            return _Words(text, event.agent_id, clause=cite("SUSPENDED.after_two"))
         case e.AgentStateChanged():
-            text = f"{event.agent_id} is now {event.state}."
-            return _Words(text, event.agent_id, clause=known("SUSPENDED.recovers"))
+            # The last result of a league also ends the work of its players: no clause of suspension is about that.
+            clause = None
+            if event.state == "ACTIVE":
+                clause = cite("SUSPENDED.recovers")
+            return _Words(f"{event.agent_id} is now {event.state}.", event.agent_id, clause=clause)
         case _:
             return None
-
-
-def _failure(event: e.AttemptFailed) -> str:
-    """The error; of a timeout also what document 1 records of it."""
-    if event.timeout_seconds is None:
-        return named(event.code)
-    return f"{named(event.code)}, code {event.rpc_code}, timeout_seconds {event.timeout_seconds:g}"
 
 
 def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
     match event:
         case e.AttemptFailed():
-            after = "no retry is left" if event.retry is None else f"retry {event.retry} follows"
-            text = f"A call to {event.player_id} failed ({_failure(event)}): {event.detail}; {after}."
+            text = f"A call to {event.player_id} failed ({_failure(event)}): {event.detail}; {_retry(event)}."
             clause = violated(event.code, event.phase, game_type)
         case e.WrongAnswer():
-            left = f"{event.left} correction{'s' * (event.left > 1)} left before the same deadline"
-            left = left if event.left else "no correction is left"
             detail = at_field(event.path, event.detail)
-            text = f"The answer of {event.player_id} was wrong ({named(event.code)}): {detail}; {left}."
+            text = f"The answer of {event.player_id} was wrong ({named(event.code)}): {detail}; {_corrections(event)}."
             clause = clause_of(event.code, event.requirement)
         case e.PlayerDeviated():
-            text = f"An answer of {event.player_id} was odd, and let pass ({named(event.code)}): {event.detail}."
+            text = f"An answer of {event.player_id} was odd but accepted ({named(event.code)}): {event.detail}."
             clause = clause_of(event.code, event.requirement)
         case e.PlayerFaulted(code=code) if code == DECLINED:
             text = f"{event.player_id} declined the invitation: a technical loss at once."
             clause = clause_of(event.code)
         case e.PlayerFaulted():
-            text = f"{event.player_id} has lost by its own fault ({named(event.code)}): {event.detail}."
+            text = f"{event.player_id} lost by its own fault ({named(event.code)}): {event.detail}."
             clause = clause_of(event.code) or in_time(event.phase, game_type)
         case _:
             return None
     return _Words(text, event.player_id, event.code, clause)
+
+
+def _failure(event: e.AttemptFailed) -> str:
+    """The error; for a timeout also the two fields that document 1 records."""
+    if event.timeout_seconds is None:
+        return named(event.code)
+    return f"{named(event.code)}, code {event.rpc_code}, timeout_seconds {event.timeout_seconds:g}"
+
+
+def _retry(event: e.AttemptFailed) -> str:
+    if event.retry is None:
+        return "no retry is left"
+    return f"retry {event.retry} follows"
+
+
+def _corrections(event: e.WrongAnswer) -> str:
+    if event.left == 0:
+        return "no correction is left"
+    if event.left == 1:
+        return "1 correction left before the same deadline"
+    return f"{event.left} corrections left before the same deadline"

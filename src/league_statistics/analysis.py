@@ -1,10 +1,10 @@
-"""All statistics of a league, from what was observed."""
+"""All statistics of a league, computed from the observations."""
 
 from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -18,23 +18,30 @@ from league_statistics.points import points_table
 from league_statistics.words import EXPLAINED
 
 FEWEST_DRAWS: Final = 50
-"""The test is good from five expected draws of each number on."""
+"""The test is good if at least five draws of each number are expected."""
 NO_NUMPY: Final = "ratings need NumPy, which is not installed: pip install 'agent-league[stats]'"
 
 
 def analyse(observations: Observations) -> LeagueStatistics:
-    """Ratings of a league with many players take a second."""
+    """Compute the statistics. The ratings of a league with many players take a second."""
     measure = _measure(observations.game_type)
-    is_rated = measure == "rating"
-    missing = NO_NUMPY if is_rated and find_spec("numpy") is None else None
+    points = None
+    rating = None
+    missing = None
+    if measure != "rating":
+        points = points_table(observations)
+    elif find_spec("numpy") is None:
+        missing = NO_NUMPY
+    else:
+        rating = _rating(observations)
     return LeagueStatistics(
         league_id=observations.league_id,
         game_type=observations.game_type,
         measure=measure,
         matches=len(observations.matches),
         left_out=observations.left_out,
-        points=None if is_rated else points_table(observations),
-        rating=_rating(observations) if is_rated and missing is None else None,
+        points=points,
+        rating=rating,
         missing=missing,
         referees=referee_draws(observations),
         models=observations.models,
@@ -42,9 +49,9 @@ def analyse(observations: Observations) -> LeagueStatistics:
     )
 
 
-def document(found: LeagueStatistics) -> dict[str, Any]:
-    """As JSON, with a sentence for every number (Any: JSON)."""
-    return {**msgspec.to_builtins(found), "explained": dict(EXPLAINED)}
+def document(statistics: LeagueStatistics) -> dict[str, Any]:
+    """Return the statistics as JSON, with a sentence for every number (Any: JSON)."""
+    return {**msgspec.to_builtins(statistics), "explained": dict(EXPLAINED)}
 
 
 def _measure(game_type: str) -> Measure:
@@ -53,25 +60,35 @@ def _measure(game_type: str) -> Measure:
 
 
 def _rating(observations: Observations) -> RatingTable:
-    # The matrices of a league are small: on a busy machine several threads would do nothing but wait for each other.
+    # The matrices of a league are small: on a busy machine several threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from league_statistics.rating import rating_table  # NumPy is an extra, and takes its time to import
+    from league_statistics.rating import rating_table  # NumPy is an extra, and takes long to import
 
     return rating_table(observations)
 
 
 def referee_draws(observations: Observations) -> tuple[RefereeDraws, ...]:
-    """The numbers each referee drew, held against equal chances for all. Numbers that nobody can draw prove nothing."""
-    counts = {
-        referee_id: tuple(map(numbers.count, range(1, HIGHEST + 1)))
-        for referee_id, numbers in observations.draws.items()
-    }
-    tested = {referee_id: one for referee_id, one in counts.items() if sum(one) >= FEWEST_DRAWS}
-    p_values = dict(zip(tested, holm([uniform(one) for one in tested.values()]), strict=True))
-    return tuple(_draws(referee_id, one, p_values.get(referee_id)) for referee_id, one in counts.items())
+    """Test whether the numbers of each referee are uniform. Numbers out of range cannot be drawn and prove nothing."""
+    counts: dict[str, tuple[int, ...]] = {}
+    for referee_id, numbers in observations.draws.items():
+        counts[referee_id] = tuple(numbers.count(number) for number in range(1, HIGHEST + 1))
+    # A test of few draws finds nothing, but would make the correction of the others stricter.
+    tested = [referee_id for referee_id in counts if sum(counts[referee_id]) >= FEWEST_DRAWS]
+    corrected = holm([uniform(counts[referee_id]) for referee_id in tested])
+    p_values = dict(zip(tested, corrected, strict=True))
+    return tuple(
+        RefereeDraws(
+            referee_id=referee_id,
+            draws=sum(counts[referee_id]),
+            counts=counts[referee_id],
+            p_value=p_values.get(referee_id),
+            verdict=_verdict(p_values.get(referee_id)),
+        )
+        for referee_id in counts
+    )
 
 
-def _draws(referee_id: str, counts: tuple[int, ...], p_value: float | None) -> RefereeDraws:
+def _verdict(p_value: float | None) -> Literal["uniform", "not uniform", "too few"]:
     if p_value is None:
-        return RefereeDraws(referee_id, sum(counts), counts, None, "too few")
-    return RefereeDraws(referee_id, sum(counts), counts, p_value, "uniform" if p_value >= SURE else "not uniform")
+        return "too few"
+    return "uniform" if p_value >= SURE else "not uniform"

@@ -1,4 +1,4 @@
-"""`league statistics`: what the results of a league tell, and what is luck."""
+"""`league statistics`: show what the results of a league say, and what is luck."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from league.terminal import USAGE, Command, CommandError, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
+    from league.reports.models import ModelPlay
     from league_statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
-from league.reports.models import ModelPlay
 
 EXAMPLE = examples(
     "league statistics",
@@ -36,9 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.source:
         if args.manager or args.journal:
-            raise CommandError("name the league once: as JOURNAL|URL, --manager or --journal", USAGE)
-        is_manager = args.source.startswith(("http://", "https://"))
-        args.manager, args.journal = (args.source, None) if is_manager else (None, args.source)
+            raise CommandError("name the league once: with JOURNAL|URL, --manager or --journal", USAGE)
+        if args.source.startswith(("http://", "https://")):
+            args.manager = args.source
+        else:
+            args.journal = args.source
+    # The manager computes it, or we do from a journal: the document is the same.
     document = source_of(args).get("/api/statistics")
     if document["missing"]:
         raise CommandError(document["missing"])
@@ -47,27 +50,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Of /api/statistics (Any: JSON)."""
+    """Yield the lines of a document from /api/statistics (Any: JSON)."""
     import msgspec
 
     from league_statistics.findings import LeagueStatistics
     from league_statistics.tables import left_out
 
-    found = msgspec.convert(document, LeagueStatistics)
-    counted = terminal.counted(found.matches, "match")
-    yield terminal.plain(f"{found.league_id}, {found.game_type}: {counted}; left out: {left_out(found.left_out)}")
-    yield from _told({"matches": "matches", "left out": "left_out"})
-    yield from _players(found)
-    if found.rating is not None:
-        yield from _rating(found.rating)
-    if found.referees:
-        yield from _referees(found.referees)
-    if found.models:
-        yield from _models(found.models)
+    # Its sentences are not fields of a result, and are left out.
+    statistics = msgspec.convert(document, LeagueStatistics)
+    matches = terminal.counted(statistics.matches, "match")
+    title = f"{statistics.league_id}, {statistics.game_type}: {matches}; left out: {left_out(statistics.left_out)}"
+    yield terminal.plain(title)
+    yield from _explained({"matches": "matches", "left out": "left_out"})
+    yield from _players(statistics)
+    if statistics.rating is not None:
+        yield from _rating(statistics.rating)
+    if statistics.referees:
+        yield from _referees(statistics.referees)
+    if statistics.models:
+        yield from _models(statistics.models)
 
 
-def _told(columns: Mapping[str, str]) -> Iterator[str]:
-    """What the numbers mean, one sentence each, by what they are called here."""
+def _explained(columns: Mapping[str, str]) -> Iterator[str]:
+    """Yield one sentence for each column."""
     from league_statistics.words import EXPLAINED
 
     for column, name in columns.items():
@@ -75,16 +80,20 @@ def _told(columns: Mapping[str, str]) -> Iterator[str]:
         yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
-def _players(found: LeagueStatistics) -> Iterator[str]:
+def _players(statistics: LeagueStatistics) -> Iterator[str]:
     from league_statistics.tables import NO_RATING, measure_table
 
-    table = measure_table(found)
+    table = measure_table(statistics)
     assert table is not None, "nothing is missing"
-    rows = [[*(getattr(row.record, name) for name in RECORD), *row.cells] for row in table.rows]
+    rows = []
+    for row in table.rows:
+        record = [getattr(row.record, name) for name in RECORD]
+        rows.append([*record, *row.cells])
     yield ""
     yield from terminal.table((*HEAD, *table.columns), rows)
-    yield from _told({"technical": "technical_losses", **table.columns})
-    if found.rating is None:
+    yield from _explained({"technical": "technical_losses", **table.columns})
+    # Somebody who looks for a rating should not think that it got lost.
+    if statistics.rating is None:
         yield f"  {NO_RATING}"
 
 
@@ -93,39 +102,51 @@ def _rating(table: RatingTable) -> Iterator[str]:
 
     if table.groups > 1:
         yield f"\nThe players are in {table.groups} groups."
-        yield from _told({"groups": "groups"})
-    if tied := [[one.better, one.worse, one.more_matches] for one in table.neighbours if not one.apart]:
+        yield from _explained({"groups": "groups"})
+    tied = [[pair.better, pair.worse, pair.more_matches] for pair in table.neighbours if not pair.apart]
+    if tied:
         yield ""
         yield from terminal.table(("this", "and this", "more matches"), tied)
-        yield from _told({"more matches": "more_matches"})
+        yield from _explained({"more matches": "more_matches"})
     yield f"\nSeat A: {table.seat_advantage:+.0f} points ({between(table.seat_interval, '+.0f')})"
-    yield from _told({"seat A": "seat_advantage"})
+    yield from _explained({"seat A": "seat_advantage"})
 
 
 def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
     from league_statistics.tables import MODELS, NOT_RATED, conditions
 
+    rows = []
+    for model in models:
+        numbers = [getattr(model, name) for name in MODELS.values()]
+        rows.append([model.player_id, model.display_name, *numbers])
     yield ""
-    rows = [[one.player_id, one.display_name, *(getattr(one, name) for name in MODELS.values())] for one in models]
     yield from terminal.table(("model", "name", *MODELS), rows)
-    for one in models:
-        why = f"; {NOT_RATED}: {one.not_rated}" if one.not_rated else ""
-        yield terminal.plain(f"  {one.player_id}: {conditions(one)}{why}")
-    yield from _told(MODELS)
+    for model in models:
+        line = f"  {model.player_id}: {conditions(model)}"
+        if model.not_rated:
+            line = f"{line}; {NOT_RATED}: {model.not_rated}"
+        yield terminal.plain(line)
+    yield from _explained(MODELS)
 
 
 def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:
-    rows = [
-        [one.referee_id, one.draws, None if one.p_value is None else f"{one.p_value:.3f}", one.verdict]
-        for one in referees
-    ]
+    rows: list[list[object]] = []
+    for referee in referees:
+        p_value = None
+        if referee.p_value is not None:
+            p_value = f"{referee.p_value:.3f}"
+        rows.append([referee.referee_id, referee.draws, p_value, referee.verdict])
     yield ""
     yield from terminal.table(("referee", *REFEREES), rows)
-    yield from _told(REFEREES)
+    yield from _explained(REFEREES)
 
 
 COMMANDS = (
     Command(
-        "statistics", "show ratings or points with intervals, who is tied, and what is luck", EXAMPLE, configure, run
+        "statistics",
+        "show ratings or points with intervals, who is tied, and what is luck",
+        EXAMPLE,
+        configure,
+        run,
     ),
 )

@@ -9,30 +9,30 @@ from league.games.contract import Measure
 from league.reports.models import ModelPlay
 
 Interval = tuple[float, float]
-"""From, to: a 95 % interval."""
+"""The ends of a 95 % interval."""
 OpenInterval = tuple[float | None, float | None]
-"""A 95 % interval of which the matches may set only one end: whoever won every match has no upper one."""
+"""A 95 % interval that may have only one end: a player who won every match has no upper end."""
 RankRange = tuple[int, int]
-"""Best, worst: in 95 % of the cases the rank is one of these."""
+"""Best and worst: with 95 % certainty the rank is within this range."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The decided matches that tell nothing of how well somebody plays."""
+    """The decided matches that say nothing about playing strength."""
 
     technical_losses: int
-    """One player, or both, failed for technical reasons."""
+    """A player, or both, failed for technical reasons."""
     walkovers: int
-    """Nobody played: a player was withdrawn."""
+    """Not played, because a player was withdrawn."""
     repeated: int
-    """The same two players played the same match before, move for move."""
+    """The same two players had played the same match before, move for move."""
     not_rated: int = 0
-    """A player of it is not rated."""
+    """One of the players is not rated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a player made of the matches that count, and how many it lost by faults of its own, which do not."""
+    """A player's results in the matches that count, and its technical losses, which do not count."""
 
     player_id: str
     display_name: str
@@ -48,30 +48,33 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class PlayerPoints:
-    """A player's points per match, and whether its wins look like more or less than luck."""
+    """A player's points per match, and whether they may be luck."""
 
     record: Record
     points_per_match: float
     interval: Interval
     p_value: float
-    """How often coin tosses would be at least this uneven; corrected for the number of players."""
+    """How often coin tosses would be at least this uneven, corrected for the number of players."""
     is_luck: bool
-    """Coin tosses explain it."""
+    """True if coin tosses explain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerRating:
-    """A player's rating. All of it is None for a player without a match that counts; `rank_range` and `first` are None
-    as long as the matches do not connect all players."""
+    """A player's rating.
+
+    All fields are None for a player without a match that counts. `rank_range` and `first` are None as long as the
+    matches do not connect all players.
+    """
 
     record: Record
     rating: float | None
     interval: OpenInterval | None
     rank_range: RankRange | None
     first: float | None
-    """The probability that nobody here is better."""
+    """The probability that nobody in the league is better."""
     tied_with: tuple[str, ...]
-    """Whom the matches do not tell it apart from."""
+    """The players that the matches do not tell apart from this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,53 +84,53 @@ class Neighbours:
     better: str
     worse: str
     apart: bool
-    """The matches tell them apart."""
+    """True if the matches tell them apart."""
     more_matches: int | None
-    """So many more between the two would; 0 if they are apart, None if it would take too many to play."""
+    """How many more matches would tell them apart: 0 if they are apart, None if it would take too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingTable:
-    """The ratings of a league, best first."""
+    """The ratings of a league, the best player first."""
 
     players: tuple[PlayerRating, ...]
     neighbours: tuple[Neighbours, ...]
     seat_advantage: float
-    """What it is worth to be PLAYER_A, in rating points."""
+    """The advantage of PLAYER_A, in rating points."""
     seat_interval: Interval
     groups: int
-    """Between players of different groups there is no chain of matches: they are not compared."""
+    """The number of groups. No chain of matches connects players of different groups, so they are not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefereeDraws:
-    """The numbers a referee drew."""
+    """The numbers that a referee drew."""
 
     referee_id: str
     draws: int
     counts: tuple[int, ...]
-    """How often each number from 1 on."""
+    """How often each number came, from 1 on."""
     p_value: float | None
-    """How often uniform draws would be at least this uneven; corrected for the number of referees. None: too few."""
+    """How often uniform draws would be at least this uneven, corrected for the number of referees. None: too few."""
     verdict: Literal["uniform", "not uniform", "too few"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeagueStatistics:
-    """What the results of a league tell: `points` or `rating`, by the measure its game declares."""
+    """The statistics of a league: `points` or `rating`, as its game declares."""
 
     league_id: str
     game_type: str
     measure: Measure
     matches: int
-    """The matches that count."""
+    """The number of matches that count."""
     left_out: LeftOut
     points: tuple[PlayerPoints, ...] | None
     rating: RatingTable | None
     missing: str | None
-    """Why there is no rating though the game has one: NumPy is not installed."""
+    """The reason why there is no rating in a game that has one: NumPy is not installed."""
     referees: tuple[RefereeDraws, ...]
     models: tuple[ModelPlay, ...] = ()
-    """Players that leave their choices to a language model."""
+    """Players whose choices a language model makes."""
     unrated: tuple[Record, ...] = ()
-    """Those of them that are not rated, with results that count for nobody."""
+    """Players that are not rated, with results that count for nobody."""

@@ -1,115 +1,151 @@
-"""Which results of a league tell how well its players play, and which numbers its referees drew."""
+"""Which results of a league show how well its players play, and which numbers its referees drew.
+
+Results are left out if they say nothing about playing strength: technical losses, walkovers, matches that repeat an
+earlier one move for move, and matches of players that are not rated.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league import LeagueManager
-from league.manager.ledger import ScheduledMatch
 from league.reports.models import ModelPlay, models
 from league_statistics.findings import LeftOut, Record
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A match that counts: who sat in seat A and in seat B, and who won (None: a draw)."""
+    """A match that counts: the players in seat A and seat B, and the winner (None for a draw)."""
 
     player_a: str
     player_b: str
     winner: str | None
 
+    @property
+    def players(self) -> tuple[str, str]:
+        return self.player_a, self.player_b
+
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """What the results of a league show, in the order of its schedule."""
+    """The results of a league that are analysed, in the order of its schedule."""
 
     league_id: str
     game_type: str
     names: Mapping[str, str]
-    """What every player is called, by id."""
+    """The name of every rated player, by id."""
     technical_losses: Mapping[str, int]
-    """By player; they are left out of the matches."""
+    """By player. They are left out of the matches."""
     matches: tuple[Observation, ...]
     left_out: LeftOut
     draws: Mapping[str, tuple[int, ...]]
-    """The numbers every referee drew, in the matches that were played to their end."""
+    """The numbers that every referee drew, in matches that were played to their end."""
     models: tuple[ModelPlay, ...] = ()
     unrated: tuple[Record, ...] = ()
-    """What the players that are not rated made of their matches, which count for nobody."""
+    """The records of players that are not rated. They count for nobody."""
 
     def records(self) -> list[Record]:
-        """What every player made of the matches that count."""
+        """Return the record of every rated player in the matches that count."""
         return _records(self.names, self.technical_losses, self.matches)
 
 
-def _records(
-    names: Mapping[str, str], technical_losses: Mapping[str, int], matches: Sequence[Observation]
-) -> list[Record]:
-    won = Counter(one.winner for one in matches)
-    drawn = Counter(who for one in matches if one.winner is None for who in (one.player_a, one.player_b))
-    played = Counter(who for one in matches for who in (one.player_a, one.player_b))
-    return [
-        Record(one, name, won[one], drawn[one], played[one] - won[one] - drawn[one], technical_losses[one])
-        for one, name in names.items()
-    ]
+class PlayedMatch(NamedTuple):
+    """A match with its result as a referee reported it."""
+
+    observation: Observation
+    result: ResultAccepted
 
 
 def observe(manager: LeagueManager) -> Observations:
     """Look at the results in force of a league."""
-    settings, players = manager.ledger.settings, manager.ledger.roster.of_role("player")
-    results = list(manager.ledger.matches.values())
-    accepted = [(one, one.result) for one in results if isinstance(one.result, ResultAccepted)]
-    played = [one for one, result in accepted if result.status != "TECHNICAL_LOSS"]
-    distinct = list(_distinct(played))
-    seen = [Observation(one.player_a, one.player_b, one.result.winner) for one in distinct if one.result]
+    ledger = manager.ledger
+    players = ledger.roster.of_role("player")
     by_models = models(manager)
-    unrated = {one.player_id: one.display_name for one in by_models if one.not_rated}
-    counted = [one for one in seen if not {one.player_a, one.player_b} & unrated.keys()]
-    technical_losses = {one.agent_id: one.technical_losses for one in players}
+    unrated = {model.player_id: model.display_name for model in by_models if model.not_rated}
+    technical_losses = {player.agent_id: player.technical_losses for player in players}
+    played: list[PlayedMatch] = []
+    technical = 0
+    walkovers = 0
+    for match in ledger.matches.values():
+        if isinstance(match.result, WalkoverDecided):
+            walkovers += 1
+        elif match.result is not None and match.result.status == "TECHNICAL_LOSS":
+            technical += 1
+        elif match.result is not None:
+            observation = Observation(match.player_a, match.player_b, match.result.winner)
+            played.append(PlayedMatch(observation, match.result))
+    # First the repetitions, then the players that are not rated: each match is left out for one reason only.
+    distinct = list(_distinct(played))
+    counted = [match for match in distinct if unrated.keys().isdisjoint(match.players)]
     return Observations(
-        league_id=settings.league_id,
-        game_type=settings.game_type,
-        names={one.agent_id: one.display_name for one in players if one.agent_id not in unrated},
+        league_id=ledger.settings.league_id,
+        game_type=ledger.settings.game_type,
+        names={player.agent_id: player.display_name for player in players if player.agent_id not in unrated},
         technical_losses=technical_losses,
         matches=tuple(counted),
         left_out=LeftOut(
-            technical_losses=len(accepted) - len(played),
-            walkovers=sum(isinstance(one.result, WalkoverDecided) for one in results),
+            technical_losses=technical,
+            walkovers=walkovers,
             repeated=len(played) - len(distinct),
-            not_rated=len(seen) - len(counted),
+            not_rated=len(distinct) - len(counted),
         ),
-        draws=_draws(played),
+        draws=_draws(match.result for match in played),
         models=by_models,
-        unrated=tuple(_records(unrated, technical_losses, seen)),
+        unrated=tuple(_records(unrated, technical_losses, distinct)),
     )
 
 
-def _distinct(played: Iterable[ScheduledMatch]) -> Iterator[ScheduledMatch]:
-    """Without repetitions: a match that two players played before, move for move, says nothing new. Only games without
-    chance list their moves."""
-    seen: set[tuple[frozenset[str], bytes]] = set()
-    for one in played:
-        moves = _details(one).get("moves")
-        known = frozenset((one.player_a, one.player_b)), msgspec.json.encode(moves, order="deterministic")
-        if moves is None or known not in seen:
-            seen.add(known)
-            yield one
+def _records(
+    names: Mapping[str, str],
+    technical_losses: Mapping[str, int],
+    matches: Sequence[Observation],
+) -> list[Record]:
+    won = Counter(match.winner for match in matches)
+    drawn: Counter[str] = Counter()
+    played: Counter[str] = Counter()
+    for match in matches:
+        played.update(match.players)
+        if match.winner is None:
+            drawn.update(match.players)
+    return [
+        Record(
+            player_id=player,
+            display_name=name,
+            wins=won[player],
+            draws=drawn[player],
+            losses=played[player] - won[player] - drawn[player],
+            technical_losses=technical_losses[player],
+        )
+        for player, name in names.items()
+    ]
 
 
-def _draws(played: Iterable[ScheduledMatch]) -> dict[str, tuple[int, ...]]:
-    """By referee; what its details call a number may be anything, since a referee may report anything."""
-    found: dict[str, list[int]] = {}
-    for one in played:
-        number = _details(one).get("drawn_number")
-        if isinstance(one.result, ResultAccepted) and type(number) is int:
-            found.setdefault(one.result.referee_id, []).append(number)
-    return {referee_id: tuple(numbers) for referee_id, numbers in sorted(found.items())}
+def _distinct(played: Iterable[PlayedMatch]) -> Iterator[Observation]:
+    """Yield the matches without repetitions: a match that two players played before says nothing new."""
+    earlier: set[tuple[frozenset[str], bytes]] = set()
+    for match in played:
+        # Only games without chance list their moves. With chance, every match is a new observation. A referee may
+        # report anything as moves, so they are compared as JSON.
+        moves = match.result.details.get("moves")
+        written = msgspec.json.encode(moves, order="deterministic")
+        course = (frozenset(match.observation.players), written)
+        if moves is None or course not in earlier:
+            earlier.add(course)
+            yield match.observation
 
 
-def _details(one: ScheduledMatch) -> Mapping[str, object]:
-    return one.result.details if isinstance(one.result, ResultAccepted) else {}
+def _draws(results: Iterable[ResultAccepted]) -> dict[str, tuple[int, ...]]:
+    """Return the drawn numbers by referee."""
+    draws: dict[str, list[int]] = {}
+    for result in results:
+        number = result.details.get("drawn_number")
+        # A referee may report anything as a number, and in Python True is an int.
+        if type(number) is int:
+            draws.setdefault(result.referee_id, []).append(number)
+    return {referee_id: tuple(numbers) for referee_id, numbers in sorted(draws.items())}

@@ -1,11 +1,12 @@
-"""Ratings: how strong every player is, how sure that is, who cannot be told apart, and what it would take."""
+"""Ratings: how strong every player is, how certain that is, and which players the matches do not tell apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import ceil, log
 from statistics import NormalDist
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +26,37 @@ from league_statistics.findings import (
 from league_statistics.observations import Observation, Observations
 
 Flags = NDArray[np.bool_]
+Ranks = NDArray[np.intp]
 
 AVERAGE: Final = 1500.0
 SCALE: Final = 400 / log(10)
 """Rating points of one unit of strength: 400 points are ten wins for each loss."""
 DRAWS: Final = 4000
 SEED: Final = 1
-"""The same results give the same ratings."""
+"""Fixed, so that the same results give the same ratings."""
 POWER: Final = NormalDist().inv_cdf(0.8)
-"""More matches are to tell two players apart in four of five cases."""
+"""More matches should tell two players apart in four of five cases."""
 MOST_MATCHES: Final = 10_000
 
 
 def rating_table(observations: Observations) -> RatingTable:
-    """Rate every player who has a match that counts, best first; the others follow."""
+    """Rate every player that has a match that counts, the best one first. The others follow."""
     records = observations.records()
-    rated, unrated = [one for one in records if one.played], [one for one in records if not one.played]
-    rest = tuple(PlayerRating(one, None, None, None, None, ()) for one in unrated)
+    rated = [record for record in records if record.played]
+    without_match = tuple(_without_match(record) for record in records if not record.played)
     if not rated:
-        return RatingTable(rest, (), seat_advantage=0.0, seat_interval=(0.0, 0.0), groups=0)
-    field = _Field(rated, encounters_of([one.player_id for one in rated], observations.matches))
+        return RatingTable(
+            players=without_match,
+            neighbours=(),
+            seat_advantage=0.0,
+            seat_interval=(0.0, 0.0),
+            groups=0,
+        )
+    encounters = encounters_of([record.player_id for record in rated], observations.matches)
+    field = _Field(rated, encounters)
     seat = SCALE * field.seat
     return RatingTable(
-        players=(*field.players(), *rest),
+        players=(*field.players(), *without_match),
         neighbours=tuple(field.neighbours()),
         seat_advantage=float(np.median(seat)),
         seat_interval=_between(seat, SURE / 2, 1 - SURE / 2),
@@ -55,123 +64,185 @@ def rating_table(observations: Observations) -> RatingTable:
     )
 
 
+def _without_match(record: Record) -> PlayerRating:
+    return PlayerRating(
+        record=record,
+        rating=None,
+        interval=None,
+        rank_range=None,
+        first=None,
+        tied_with=(),
+    )
+
+
 def encounters_of(players: Sequence[str], matches: Sequence[Observation]) -> Encounters:
-    """The results of these players as the model takes them."""
-    place = {player_id: at for at, player_id in enumerate(players)}
-    played, balance = np.zeros((len(players), len(players))), np.zeros((len(players), len(players)))
-    for one in matches:
-        seats = place[one.player_a], place[one.player_b]
+    """Return the results of these players in the form of the model."""
+    place = {player_id: number for number, player_id in enumerate(players)}
+    n = len(players)
+    played = np.zeros((n, n))
+    balance = np.zeros((n, n))
+    ties = 0
+    for match in matches:
+        seats = (place[match.player_a], place[match.player_b])
         played[seats] += 1
-        balance[seats] += (one.winner == one.player_a) - (one.winner == one.player_b)
-    return Encounters(played, balance, sum(one.winner is None for one in matches))
+        if match.winner is None:
+            ties += 1
+        elif match.winner == match.player_a:
+            balance[seats] += 1
+        else:
+            balance[seats] -= 1
+    return Encounters(played, balance, ties)
 
 
 class _Field:
-    """The players of a league with what is known of their strengths."""
+    """The players of a league, with draws of their strengths."""
 
     def __init__(self, records: Sequence[Record], encounters: Encounters) -> None:
         self._records = records
         self.group = davidson.groups(encounters.played)
         points = davidson.posterior(encounters, DRAWS, np.random.default_rng(SEED))
-        self.seat, self._tie = points[:, -2], points[:, -1]
-        self._strengths = anchored(points[:, :-2], self._unlimited(), self.group)
+        self.seat = points[:, davidson.SEAT]
+        self._tie = points[:, davidson.TIE]
+        # The results set no limit to the strength of a player who won every match, or lost every one.
+        is_unlimited = np.array([record.played in (record.wins, record.losses) for record in records])
+        self._strengths = anchored(points[:, : davidson.SEAT], is_unlimited, self.group)
         self._order = np.argsort(-np.median(self._strengths, 0), kind="stable")
-        self._apart, self._certainty = told_apart(self._strengths, self.group)
-
-    def _unlimited(self) -> Flags:
-        """Who won every match, or lost every one: the results set no limit to how strong or weak it is."""
-        return np.array([one.played in (one.wins, one.losses) for one in self._records])
+        self._separation = told_apart(self._strengths, self.group)
 
     def players(self) -> Iterator[PlayerRating]:
-        """Best first."""
+        """Yield the ratings, the best one first."""
+        # Ranks compare all players, which only makes sense if matches connect them all.
         ranks = self._ranks() if len(set(self.group)) == 1 else None
-        for at in self._order:
-            rating = AVERAGE + SCALE * self._strengths[:, at]
+        for place in self._order:
+            record = self._records[place]
+            rating = AVERAGE + SCALE * self._strengths[:, place]
+            rank_range = None
+            first = None
+            if ranks is not None:
+                rank_range = _rank_range(ranks[:, place])
+                first = float((ranks[:, place] == 1).mean())
             yield PlayerRating(
-                record=self._records[at],
+                record=record,
                 rating=float(np.median(rating)),
-                interval=_interval(self._records[at], rating),
-                rank_range=None if ranks is None else _rank_range(ranks[:, at]),
-                first=None if ranks is None else float((ranks[:, at] == 1).mean()),
-                tied_with=tuple(
-                    self._records[other].player_id
-                    for other in self._order
-                    if other != at and self.group[other] == self.group[at] and not self._apart[at, other]
-                ),
+                interval=_interval(record, rating),
+                rank_range=rank_range,
+                first=first,
+                tied_with=tuple(self._tied_with(place)),
             )
 
-    def _ranks(self) -> NDArray[np.intp]:
-        """Of every player in every draw, from 1 on."""
+    def _tied_with(self, place: int) -> Iterator[str]:
+        for rival in self._order:
+            is_comparable = rival != place and self.group[rival] == self.group[place]
+            if is_comparable and not self._separation.apart[place, rival]:
+                yield self._records[rival].player_id
+
+    def _ranks(self) -> Ranks:
+        """Return the rank of every player in every draw, from 1 on."""
         return np.asarray(np.argsort(np.argsort(-self._strengths, 1), 1) + 1)
 
     def neighbours(self) -> Iterator[Neighbours]:
-        """Whoever stands next to each other and can be compared."""
-        for better, worse in zip(self._order, self._order[1:], strict=False):
+        """Yield the pairs that are next to each other in the table and can be compared."""
+        for better, worse in pairwise(self._order):
             if self.group[better] == self.group[worse]:
-                apart = bool(self._apart[better, worse])
-                ids = self._records[better].player_id, self._records[worse].player_id
-                yield Neighbours(*ids, apart, 0 if apart else self._more_matches(better, worse))
+                is_apart = bool(self._separation.apart[better, worse])
+                yield Neighbours(
+                    better=self._records[better].player_id,
+                    worse=self._records[worse].player_id,
+                    apart=is_apart,
+                    more_matches=0 if is_apart else self._more_matches(better, worse),
+                )
 
     def _more_matches(self, better: int, worse: int) -> int | None:
-        """As many as make the pair as certain as those that are told apart, if it differs by what it seems to."""
-        difference = self._strengths[:, better] - self._strengths[:, worse]
-        known, seen = 1 / difference.var(), difference.mean()
-        if seen <= 0:
+        """Return how many more matches would tell the two apart, if their strengths differ as it seems now."""
+        differences = self._strengths[:, better] - self._strengths[:, worse]
+        difference = differences.mean()
+        # The order is by medians: the means may say the opposite.
+        if difference <= 0:
             return None
-        tie, margin = np.exp(np.median(self._tie)), seen / 2
+        tie = np.exp(np.median(self._tie))
+        margin = difference / 2
         total = 2 * np.cosh(margin) + tie
-        per_match = (1 - tie / total - (2 * np.sinh(margin) / total) ** 2) / 4
-        needed = (((self._certainty + POWER) / seen) ** 2 - known) / per_match
-        return max(1, ceil(needed)) if needed <= MOST_MATCHES else None
+        lead = 2 * np.sinh(margin) / total
+        # Information is one over a variance: how much is needed, how much there is, and how much a match adds.
+        needed = ((self._separation.certainty + POWER) / difference) ** 2
+        present = 1 / differences.var()
+        per_match = (1 - tie / total - lead**2) / 4
+        matches = float((needed - present) / per_match)
+        if matches > MOST_MATCHES:
+            return None
+        return max(1, ceil(matches))
 
 
-def anchored(strengths: Array, unlimited: Flags, group: NDArray[np.intp]) -> Array:
-    """Strengths as differences from the average of their group: of those in it who both won and did not win, if there
-    are any, since the strength of the others may be anything."""
+def anchored(
+    strengths: Array,
+    is_unlimited: Flags,
+    group: NDArray[np.intp],
+) -> Array:
+    """Return the strengths as differences from the average of their group.
+
+    The average is over the players who neither won nor lost every match, if there are any: the strength of the others
+    may be anything.
+    """
     shifted = strengths.copy()
-    for one in set(group):
-        members = group == one
-        limited = members & ~unlimited
-        shifted[:, members] -= strengths[:, limited if limited.any() else members].mean(1, keepdims=True)
+    for number in set(group):
+        members = group == number
+        reference = members & ~is_unlimited
+        if not reference.any():
+            reference = members
+        shifted[:, members] -= strengths[:, reference].mean(1, keepdims=True)
     return shifted
 
 
-def told_apart(strengths: Array, group: NDArray[np.intp]) -> tuple[Flags, float]:
-    """Which pairs are told apart, and how many standard deviations that takes.
+class Separation(NamedTuple):
+    """Which pairs are told apart, and how many standard deviations that takes."""
 
-    As many pairs as possible, the clearest first, so that all these statements together are right with 95 %.
-    """
+    apart: Flags
+    certainty: float
+
+
+def told_apart(strengths: Array, group: NDArray[np.intp]) -> Separation:
+    """Tell as many pairs apart as possible, the clearest first, so that with 95 % all these statements are right."""
     n = strengths.shape[1]
-    spread = np.atleast_2d(np.cov(strengths, rowvar=False))
-    variance = np.diag(spread)[:, None] + np.diag(spread)[None, :] - 2 * spread
+    covariance = np.atleast_2d(np.cov(strengths, rowvar=False))
+    own_variance = np.diag(covariance)
+    variance = own_variance[:, None] + own_variance[None, :] - 2 * covariance
     means = strengths.mean(0)
-    clear = np.abs(means[:, None] - means[None, :]) / np.sqrt(np.where(variance > 0, variance, 1.0))
+    distance = np.abs(means[:, None] - means[None, :])
+    # Nobody differs from itself, with variance 0.
+    deviation = np.sqrt(np.where(variance > 0, variance, 1.0))
+    clarity = distance / deviation
     pairs = [(a, b) for a in range(n) for b in range(a) if group[a] == group[b]]
-    apart, risk, certainty = np.zeros((n, n), bool), 0.0, NormalDist().inv_cdf(1 - SURE)
-    for a, b in sorted(pairs, key=lambda pair: -clear[pair]):
-        risk += 1 - NormalDist().cdf(clear[a, b])
+    # If no pair is apart, the certainty is what a single pair would need.
+    apart = np.zeros((n, n), bool)
+    certainty = NormalDist().inv_cdf(1 - SURE)
+    risk = 0.0
+    for a, b in sorted(pairs, key=lambda pair: -clarity[pair]):
+        # The risks of being wrong add up at most.
+        risk += 1 - NormalDist().cdf(clarity[a, b])
         if risk > SURE:
             break
-        apart[a, b] = apart[b, a] = True
-        certainty = float(clear[a, b])
-    return apart, certainty
+        apart[a, b] = True
+        apart[b, a] = True
+        certainty = float(clarity[a, b])
+    return Separation(apart, certainty)
 
 
 def _interval(record: Record, rating: Array) -> OpenInterval:
-    """Whoever won every match may be stronger than any number says, and whoever lost every one weaker."""
-    low, high = _between(rating, SURE / 2, 1 - SURE / 2)
+    """Return the interval of a rating. It has no end on the side where the results set no limit."""
     if record.played == record.wins:
-        return _between(rating, SURE, 1.0)[0], None
+        low, _ = _between(rating, SURE, 1.0)
+        return low, None
     if record.played == record.losses:
-        return None, _between(rating, 0.0, 1 - SURE)[1]
-    return low, high
+        _, high = _between(rating, 0.0, 1 - SURE)
+        return None, high
+    return _between(rating, SURE / 2, 1 - SURE / 2)
 
 
 def _between(values: Array, low: float, high: float) -> Interval:
-    found = np.quantile(values, (low, high))
-    return float(found[0]), float(found[1])
+    first, last = np.quantile(values, (low, high))
+    return float(first), float(last)
 
 
-def _rank_range(ranks: NDArray[np.intp]) -> RankRange:
-    found = np.quantile(ranks, (SURE / 2, 1 - SURE / 2), method="inverted_cdf")
-    return int(found[0]), int(found[1])
+def _rank_range(ranks: Ranks) -> RankRange:
+    best, worst = np.quantile(ranks, (SURE / 2, 1 - SURE / 2), method="inverted_cdf")
+    return int(best), int(worst)

@@ -1,4 +1,4 @@
-"""What the results tell, as the league page shows it: the measure of every player, and what else was found."""
+"""The statistics as a section of the league page: a row for every player, and notes on the league."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Final, NamedTuple
 
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league_statistics import tables
-from league_statistics.findings import LeagueStatistics, RatingTable
+from league_statistics.findings import LeagueStatistics, Neighbours, RatingTable, RefereeDraws
 from league_statistics.words import EXPLAINED
 
 RECORD: Final = "won–drawn–lost"
-TOLD: Final = "What it made of the matches that count: played to their end, and no repetition of one played before."
+RECORD_EXPLAINED: Final = (
+    "The results in the matches that count: played to the end, and not a repetition of an earlier match."
+)
 
 
 class Column(NamedTuple):
-    """What a number is called, and what it means."""
+    """The title of a column, and the sentence that explains it."""
 
     title: str
     sentence: str
 
 
 class Note(NamedTuple):
-    """Something found out about the league as a whole."""
+    """A finding about the league as a whole."""
 
     title: str
     text: str
@@ -38,16 +40,26 @@ class Named(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """A number and its interval on a line from 0 to 100; an open end goes to the end of the line."""
+    """A number and its interval on a line from 0 to 100. An open end is at the end of the line."""
 
     low: float
     value: float
     high: float
 
 
+class Scale(NamedTuple):
+    """The numbers at both ends of that line."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        return round(100 * (value - self.low) / (self.high - self.low), 1)
+
+
 @dataclass(frozen=True, slots=True)
 class PlayerMeasure:
-    """A row; `cells` belong to the columns after the first."""
+    """A row. `cells` belong to the columns after the first."""
 
     player: Named
     record: str
@@ -57,7 +69,7 @@ class PlayerMeasure:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsView:
-    """All of it. `missing` says why there are no rows, if there are none."""
+    """The whole section. `missing` says why there are no rows, if there are none."""
 
     columns: tuple[Column, ...]
     rows: tuple[PlayerMeasure, ...]
@@ -69,74 +81,111 @@ BEING_COMPUTED: Final = StatisticsView((), (), (), "Being computed.")
 
 
 def section(result: LeagueStatistics | None) -> Mapping[str, Mapping[str, object]]:
-    """The section of the league page: its lists, and the pieces in each by their ids."""
-    view = BEING_COMPUTED if result is None else statistics_view(result)
+    """Return the lists of the section, and the pieces in each list by their ids."""
+    view = BEING_COMPUTED
+    if result is not None:
+        view = statistics_view(result)
+    # Without rows a head of the table would stand alone.
+    titles: Mapping[str, object] = {}
+    if view.rows:
+        titles = {"titles-now": view.columns}
     return {
-        "titles": {"titles-now": view.columns} if view.rows else {},
+        "titles": titles,
         "findings": {"findings-now": view},
         "measures": {f"measure-{row.player.agent_id}": row for row in view.rows},
     }
 
 
-def statistics_view(found: LeagueStatistics) -> StatisticsView:
-    """The statistics of a league, ready to be shown."""
-    table = tables.measure_table(found)
+def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
+    """Return the statistics of a league, ready to be shown."""
+    notes = tuple(_notes(statistics))
+    table = tables.measure_table(statistics)
     if table is None:
-        missing = found.missing or ""
-        return StatisticsView((), (), tuple(_notes(found)), f"{missing[:1].upper()}{missing[1:]}")
-    columns = (Column(RECORD, TOLD), *(Column(title, EXPLAINED[name]) for title, name in table.columns.items()))
-    low, high = (float(LOSS_POINTS), float(WIN_POINTS)) if found.points is not None else _scale(table.rows)
+        # It is a whole sentence here, and the end of one on a terminal.
+        missing = statistics.missing or ""
+        return StatisticsView((), (), notes, f"{missing[:1].upper()}{missing[1:]}")
+    columns = [Column(title, EXPLAINED[name]) for title, name in table.columns.items()]
+    scale = _scale(table.rows)
+    # Points have a range of their own, so that leagues can be compared by eye.
+    if statistics.points is not None:
+        scale = Scale(float(LOSS_POINTS), float(WIN_POINTS))
     return StatisticsView(
-        columns, tuple(_measure(row, low, high) for row in table.rows), tuple(_notes(found)), missing=""
+        columns=(Column(RECORD, RECORD_EXPLAINED), *columns),
+        rows=tuple(_measure(row, scale) for row in table.rows),
+        notes=notes,
+        missing="",
     )
 
 
-def _measure(row: tables.MeasureRow, low: float, high: float) -> PlayerMeasure:
+def _measure(row: tables.MeasureRow, scale: Scale) -> PlayerMeasure:
     record = row.record
     return PlayerMeasure(
         player=Named(record.player_id, record.display_name),
         record=f"{record.wins}–{record.draws}–{record.losses}",
         cells=row.cells,
-        reach=_reach(row, low, high),
+        reach=_reach(row, scale),
     )
 
 
-def _scale(rows: Sequence[tables.MeasureRow]) -> tuple[float, float]:
-    """From the lowest end of an interval to the highest."""
-    known = [one for row in rows for one in (row.value, *(row.interval or ())) if one is not None]
-    return min(known, default=0.0), max(known, default=0.0)
+def _scale(rows: Sequence[tables.MeasureRow]) -> Scale:
+    """Return the scale from the lowest end of an interval to the highest."""
+    values = []
+    for row in rows:
+        values += [value for value in (row.value, *(row.interval or ())) if value is not None]
+    return Scale(min(values, default=0.0), max(values, default=0.0))
 
 
-def _reach(row: tables.MeasureRow, low: float, high: float) -> Reach | None:
-    if row.value is None or row.interval is None or low == high:
+def _reach(row: tables.MeasureRow, scale: Scale) -> Reach | None:
+    if row.value is None or row.interval is None or scale.low == scale.high:
         return None
-    first, last = row.interval
-    ends = (low if first is None else first, row.value, high if last is None else last)
-    return Reach(*(round(100 * (one - low) / (high - low), 1) for one in ends))
+    low, high = row.interval
+    # An open end is drawn to the end of the line.
+    if low is None:
+        low = scale.low
+    if high is None:
+        high = scale.high
+    return Reach(
+        low=scale.place(low),
+        value=scale.place(row.value),
+        high=scale.place(high),
+    )
 
 
-def _notes(found: LeagueStatistics) -> Iterator[Note]:
-    yield Note("matches", f"{found.matches} count.", EXPLAINED["matches"])
-    yield Note("left out", f"{tables.left_out(found.left_out).capitalize()}.", EXPLAINED["left_out"])
-    if found.points is not None:
+def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
+    left_out = tables.left_out(statistics.left_out)
+    yield Note("matches", f"{statistics.matches} count.", EXPLAINED["matches"])
+    yield Note("left out", f"{left_out.capitalize()}.", EXPLAINED["left_out"])
+    if statistics.points is not None:
         yield Note("rating", tables.NO_RATING, "")
-    if found.rating is not None:
-        yield from _rating_notes(found.rating)
-    for model in found.models:
-        why = f" Not rated: {model.not_rated}." if model.not_rated else ""
-        yield Note(f"{model.player_id}, a language model", f"{tables.conditions(model)}.{why}", "")
-    for one in found.referees:
-        chance = "" if one.p_value is None else f", p {one.p_value:.3f}"
-        looks = "too few to judge" if one.verdict == "too few" else f"look {one.verdict}"
-        yield Note(f"draws of {one.referee_id}", f"{one.draws}, {looks}{chance}.", EXPLAINED["verdict"])
+    if statistics.rating is not None:
+        yield from _rating_notes(statistics.rating)
+    for model in statistics.models:
+        text = f"{tables.conditions(model)}."
+        if model.not_rated:
+            text = f"{text} Not rated: {model.not_rated}."
+        yield Note(f"{model.player_id}, a language model", text, "")
+    for referee in statistics.referees:
+        yield Note(f"draws of {referee.referee_id}", _draws(referee), EXPLAINED["verdict"])
+
+
+def _draws(referee: RefereeDraws) -> str:
+    # Without a p-value there is no verdict either.
+    if referee.p_value is None:
+        return f"{referee.draws}, too few to judge."
+    return f"{referee.draws}, look {referee.verdict}, p {referee.p_value:.3f}."
 
 
 def _rating_notes(table: RatingTable) -> Iterator[Note]:
     if table.groups > 1:
         yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
-    if near := [one for one in table.neighbours if not one.apart]:
-        pairs = ((f"{one.better} and {one.worse}", one.more_matches) for one in near)
-        more = ", ".join(f"{pair}: {'–' if count is None else f'{count:,}'}" for pair, count in pairs)
-        yield Note("more matches", f"{more}.", EXPLAINED["more_matches"])
-    advantage = f"{table.seat_advantage:+.0f} points ({tables.between(table.seat_interval, '+.0f')})."
-    yield Note("seat A", advantage, EXPLAINED["seat_advantage"])
+    # For pairs that are told apart there is no need for more.
+    tied = [_more_matches(pair) for pair in table.neighbours if not pair.apart]
+    if tied:
+        yield Note("more matches", f"{', '.join(tied)}.", EXPLAINED["more_matches"])
+    interval = tables.between(table.seat_interval, "+.0f")
+    yield Note("seat A", f"{table.seat_advantage:+.0f} points ({interval}).", EXPLAINED["seat_advantage"])
+
+
+def _more_matches(pair: Neighbours) -> str:
+    count = "–" if pair.more_matches is None else f"{pair.more_matches:,}"
+    return f"{pair.better} and {pair.worse}: {count}"

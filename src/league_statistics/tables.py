@@ -1,4 +1,4 @@
-"""The statistics as tables of text, to be printed or shown: every column with the sentence that explains it."""
+"""The statistics as tables of text, for terminals and pages. Every column has a sentence that explains it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from league_statistics.findings import (
     OpenInterval,
     PlayerPoints,
     PlayerRating,
+    RankRange,
     Record,
 )
 
@@ -30,7 +31,7 @@ RATING: Final[Mapping[str, str]] = {
     "tied with": "tied_with",
 }
 """The columns of a measure, with the names of their sentences in `words.EXPLAINED`."""
-NO_RATING: Final = "There is no rating: in this game the decided matches are coin tosses."
+NO_RATING: Final = "There is no rating, because in this game every decided match is a coin toss."
 MOST_NAMED: Final = 10
 NOT_RATED: Final = "not rated"
 MODELS: Final[Mapping[str, str]] = {
@@ -42,12 +43,12 @@ MODELS: Final[Mapping[str, str]] = {
     "s waited": "waited_s",
     "tokens": "tokens",
 }
-"""The columns of play by language models, with the names of their sentences."""
+"""The columns about language models, with the names of their sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureRow:
-    """A player as its game measures it: `cells` belong to the columns, `value` and `interval` are numbers in them."""
+    """A player as its game measures it. `cells` has a text for each column; `value` and `interval` are numbers."""
 
     record: Record
     cells: tuple[str | None, ...]
@@ -57,77 +58,120 @@ class MeasureRow:
 
 @dataclass(frozen=True, slots=True)
 class MeasureTable:
-    """Every player, the best first."""
+    """All players, the best one first."""
 
     columns: Mapping[str, str]
     rows: tuple[MeasureRow, ...]
 
 
-def measure_table(found: LeagueStatistics) -> MeasureTable | None:
-    """The table of the measure that the game declares; None if it cannot be worked out here."""
-    if found.points is not None:
-        return _table(POINTS, tuple(map(_points, found.points)), found.unrated)
-    if found.rating is not None:
-        players = found.rating.players
-        return _table(RATING, tuple(_rating(one, len(players)) for one in players), found.unrated)
+def measure_table(statistics: LeagueStatistics) -> MeasureTable | None:
+    """Return the table of the measure that the game declares; None if it cannot be computed here."""
+    if statistics.points is not None:
+        rows = [_points(player) for player in statistics.points]
+        return _table(POINTS, rows, statistics.unrated)
+    if statistics.rating is not None:
+        players = statistics.rating.players
+        rows = [_rating(player, len(players)) for player in players]
+        return _table(RATING, rows, statistics.unrated)
     return None
 
 
-def _table(columns: Mapping[str, str], rows: tuple[MeasureRow, ...], unrated: Sequence[Record]) -> MeasureTable:
-    """Who is not rated comes last."""
-    nothing = (NOT_RATED, *[None] * (len(columns) - 1))
-    return MeasureTable(columns, (*rows, *(MeasureRow(one, nothing, None, None) for one in unrated)))
+def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequence[Record]) -> MeasureTable:
+    # Players that are not rated come last.
+    cells = (NOT_RATED, *[None] * (len(columns) - 1))
+    last = [MeasureRow(record, cells, None, None) for record in unrated]
+    return MeasureTable(columns, (*rows, *last))
 
 
-def _points(row: PlayerPoints) -> MeasureRow:
-    if not row.record.played:
-        return MeasureRow(row.record, (None,) * len(POINTS), None, None)
-    luck = "may be luck" if row.is_luck else "are not luck"
-    cells = f"{row.points_per_match:.2f}", between(row.interval, ".2f"), f"{row.p_value:.3f}", luck
-    return MeasureRow(row.record, cells, row.points_per_match, row.interval)
-
-
-def _rating(row: PlayerRating, players: int) -> MeasureRow:
+def _points(player: PlayerPoints) -> MeasureRow:
+    if not player.record.played:
+        return MeasureRow(player.record, (None,) * len(POINTS), None, None)
+    # They stand in the column "wins".
+    verdict = "may be luck" if player.is_luck else "are not luck"
     cells = (
-        None if row.rating is None else f"{row.rating:.0f}",
-        row.interval and between(row.interval, ".0f"),
-        row.rank_range and "–".join(map(str, dict.fromkeys(row.rank_range))),
-        None if row.first is None else f"{row.first:.0%}",
-        _tied(row.tied_with, players),
+        f"{player.points_per_match:.2f}",
+        between(player.interval, ".2f"),
+        f"{player.p_value:.3f}",
+        verdict,
     )
-    return MeasureRow(row.record, cells, row.rating, row.interval)
+    return MeasureRow(player.record, cells, player.points_per_match, player.interval)
 
 
-def _tied(others: Sequence[str], players: int) -> str | None:
-    if players > 2 and len(others) == players - 1:
+def _rating(player: PlayerRating, players: int) -> MeasureRow:
+    if player.rating is None or player.interval is None:
+        # It has no match that counts.
+        return MeasureRow(player.record, (None,) * len(RATING), None, None)
+    cells = (
+        f"{player.rating:.0f}",
+        between(player.interval, ".0f"),
+        _ranks(player.rank_range),
+        _first(player.first),
+        _tied(player.tied_with, players),
+    )
+    return MeasureRow(player.record, cells, player.rating, player.interval)
+
+
+def _ranks(rank_range: RankRange | None) -> str | None:
+    if rank_range is None:
+        return None
+    best, worst = rank_range
+    if best == worst:
+        return str(best)
+    return f"{best}–{worst}"
+
+
+def _first(probability: float | None) -> str | None:
+    if probability is None:
+        return None
+    return f"{probability:.0%}"
+
+
+def _tied(rivals: Sequence[str], players: int) -> str | None:
+    if not rivals:
+        return None
+    # With two players the name says more.
+    if players > 2 and len(rivals) == players - 1:
         return "everybody"
-    named = ", ".join(others[:MOST_NAMED])
-    return f"{named} …" if len(others) > MOST_NAMED else named or None
+    names = ", ".join(rivals[:MOST_NAMED])
+    # In a large league the list would fill the terminal.
+    if len(rivals) > MOST_NAMED:
+        return f"{names} …"
+    return names
 
 
 def between(interval: OpenInterval, form: str) -> str:
-    """An interval, of which an end may be open."""
-    low, high = ("" if one is None else format(one, form) for one in interval)
-    return f"{low} … {high}".strip()
+    """Return an interval as text. An end may be open."""
+    low, high = interval
+    low_text = "" if low is None else format(low, form)
+    high_text = "" if high is None else format(high, form)
+    return f"{low_text} … {high_text}".strip()
 
 
-def conditions(found: ModelPlay) -> str:
-    """Under which conditions a model plays, in one line."""
-    if not found.conditions:
+def conditions(model: ModelPlay) -> str:
+    """Describe the conditions under which a model plays, in one line."""
+    if not model.conditions:
         return "unknown conditions"
-    card = found.conditions[-1]
-    told = [card.model, f"at {card.provider}" if card.provider else "", f"prompt {card.prompt_sha256[:8] or 'unknown'}"]
-    told += ["options shown" if card.options_shown else "options not shown", f"{card.corrections} corrections"]
-    told += ["temperature of the provider" if card.temperature is None else f"temperature {card.temperature:g}"]
-    return ", ".join(filter(None, told))
+    card = model.conditions[-1]
+    # The newest ones: conditions may change during a league.
+    parts = [card.model]
+    if card.provider:
+        parts.append(f"at {card.provider}")
+    parts.append(f"prompt {card.prompt_sha256[:8] or 'unknown'}")
+    parts.append("options shown" if card.options_shown else "options not shown")
+    parts.append(f"{card.corrections} corrections")
+    if card.temperature is None:
+        parts.append("default temperature of the provider")
+    else:
+        parts.append(f"temperature {card.temperature:g}")
+    return ", ".join(part for part in parts if part)
 
 
-def left_out(found: LeftOut) -> str:
-    """Which matches do not count."""
+def left_out(matches: LeftOut) -> str:
+    """Say which matches do not count."""
     counts = {
-        "technical losses": found.technical_losses,
-        "walkovers": found.walkovers,
-        "repeated": found.repeated,
-        "with players that are not rated": found.not_rated,
+        "technical losses": matches.technical_losses,
+        "walkovers": matches.walkovers,
+        "repeated": matches.repeated,
+        "with players that are not rated": matches.not_rated,
     }
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"

@@ -1,4 +1,4 @@
-"""`league spar`: friendly matches against a player that need not be registered, ending in an explanation."""
+"""`league spar`: play friendly matches against a player that need not be registered, and explain what happened."""
 
 from __future__ import annotations
 
@@ -22,44 +22,65 @@ examples:
   league spar http://127.0.0.1:8101/mcp --against frequency,mirror --matches 50
   league spar http://127.0.0.1:8101/mcp --move-seconds 5 --journal friendly.db
 
-The player only has to run: no league, no manager, no registration. A referee and the opponents run in here, by the
-rules and limits of a league; the player hears of nothing but these matches. Opponents are named as for
-`league player --strategy`. After two technical losses in a row the rest is not played.
+Only the player has to be running: you need no league, no manager and no registration. This command runs a referee and
+the opponents itself, with the rules and time limits of a league. The player hears about these matches and nothing else.
+Opponents have the same names as for `league player --strategy`. After two technical losses in a row the remaining
+matches are not played.
 
-exit status: 0 all matches were played without a technical loss of the player, 1 not, 2 wrong usage, or
-nobody listens there"""
+exit status: 0 if all matches were played without a technical loss of the player, 1 if not, 2 for wrong usage or if
+nobody listens at the address"""
 JOURNAL = "sparring.db"
+LEAST_NUMBER = 0.01
+LARGEST_NUMBER = 1e6
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="where the player takes requests; /mcp is added if there is no path")
+    parser.add_argument("url", metavar="URL", help="the player's address; /mcp is added if it has no path")
     parser.add_argument(
-        "--against", metavar="NAME", default="random", help="the opponents, with commas (default: random)"
+        "--against",
+        metavar="NAME",
+        default="random",
+        help="the opponents, separated by commas (default: random)",
     )
-    parser.add_argument("--matches", metavar="N", type=int, default=20, help="how many matches (default: 20)")
-    parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
+    parser.add_argument("--matches", metavar="N", type=int, default=20, help="number of matches (default: 20)")
+    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
     parser.add_argument(
-        "--move-seconds", metavar="S", type=_seconds, help="how long a player may think about a move (default: 30)"
+        "--move-seconds",
+        metavar="S",
+        type=_number,
+        help="time limit for each move, in seconds (default: 30)",
     )
-    parser.add_argument("--profile", choices=("compat", "strict"), default="compat", help="as for `league referee`")
+    parser.add_argument(
+        "--profile",
+        choices=("compat", "strict"),
+        default="compat",
+        help="the same as for `league referee`",
+    )
     parser.add_argument("--journal", metavar="FILE", help="keep the referee's journal here, for `league explain`")
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of a built-in opponent")
-    parser.add_argument("--id", default="", help="the id to call the player by (default: P01)")
-    parser.add_argument("--league-id", default="sparring", help="for a player that is registered in a league elsewhere")
+    parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of built-in opponents")
+    parser.add_argument("--id", default="", help="the player's id in these matches (default: P01)")
+    parser.add_argument(
+        "--league-id",
+        default="sparring",
+        help="the league's id, for a player that is registered in a league elsewhere",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)")
     parser.add_argument(
-        "--time-scale", metavar="N", type=_seconds, default=1.0, help="let time run so many times faster (for tests)"
+        "--time-scale",
+        metavar="N",
+        type=_number,
+        default=1.0,
+        help="make time run N times faster (for tests)",
     )
     add_json_option(parser)
 
 
-def _seconds(text: str) -> float:
-    try:
+def _number(text: str) -> float:
+    value = 0.0
+    with suppress(ValueError):
         value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.01 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0.01 to 1000000")
+    if not LEAST_NUMBER <= value <= LARGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0.01 to 1000000")
     return value
 
 
@@ -67,15 +88,20 @@ def run(args: argparse.Namespace) -> int:
     from league.hosting.serving import run_loop
     from league_workshop.spar_run import play
 
-    endpoint, entrants = _endpoint(args.url), _entrants(args.against)
+    endpoint = _endpoint(args.url)
+    entrants = _entrants(args.against)
     _check(args)
+    # The report is made from a journal, so there is one even if nobody wants to keep it.
     with TemporaryDirectory(prefix="league-spar-") as folder:
-        journal = _journal(args.journal) if args.journal else str(Path(folder, JOURNAL))
+        journal = str(Path(folder, JOURNAL))
+        if args.journal:
+            _require_new(args.journal)
+            journal = args.journal
         plan = _plan(args, endpoint, entrants, journal)
         return run_loop(partial(play, plan, args.journal, args.json))
 
 
-# --- what was asked for -----------------------------------------------------------------------------------------------
+# --- reading the arguments --------------------------------------------------------------------------------------------
 
 
 def _endpoint(url: str) -> str:
@@ -83,16 +109,16 @@ def _endpoint(url: str) -> str:
     from league.terminal.addresses import agent_url
 
     with suppress(ValueError):
-        whole = agent_url(url)
-        if RULES["url"](whole) is None:
-            return whole
-    raise CommandError(f"{url!r} is no http address; try http://127.0.0.1:8101/mcp", USAGE)
+        endpoint = agent_url(url)
+        if RULES["url"](endpoint) is None:
+            return endpoint
+    raise CommandError(f"{url!r} is not an http address; try http://127.0.0.1:8101/mcp", USAGE)
 
 
 def _entrants(names: str) -> tuple[Entrant, ...]:
     from league.hosting.players import load
 
-    return tuple(load(one.strip()) for one in names.split(","))
+    return tuple(load(name.strip()) for name in names.split(","))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -100,16 +126,15 @@ def _check(args: argparse.Namespace) -> None:
     from league_workshop.sparring import MOST_MATCHES
 
     if not 1 <= args.matches <= MOST_MATCHES:
-        raise CommandError(f"--matches: from 1 to {MOST_MATCHES}, not {args.matches}", USAGE)
+        raise CommandError(f"--matches must be from 1 to {MOST_MATCHES}, not {args.matches}", USAGE)
     require_game(args.game)
     if args.json and "human" in args.against.split(","):
-        raise CommandError("--json prints nothing but a document, so it cannot ask a human", USAGE)
+        raise CommandError("a human cannot be asked with --json, which prints one document and nothing else", USAGE)
     if not args.league_id:
-        raise CommandError("--league-id: a league has a name", USAGE)
+        raise CommandError("--league-id must not be empty", USAGE)
 
 
-def _journal(location: str) -> str:
-    """A new file: in an old one the referee would take up old matches."""
+def _require_new(location: str) -> None:
     from league.storage import urls
     from league.storage.notices import JournalError
 
@@ -117,9 +142,9 @@ def _journal(location: str) -> str:
         path = urls.parse(location).path
     except JournalError as error:
         raise CommandError(str(error), USAGE) from error
+    # With an old journal the referee would take up old matches.
     if path.exists():
         raise CommandError(f"{path} exists already; friendly matches need a new journal")
-    return location
 
 
 def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...], journal: str) -> SparringPlan:
@@ -127,12 +152,28 @@ def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...]
     from league_workshop.sparring import SparringPlan
     from league_workshop.sparring_manager import GUEST_ID, Fixtures, first_number, opponent_ids
 
-    guest, opponents = Address(args.id or GUEST_ID, endpoint), opponent_ids(len(entrants))
+    guest = Address(args.id or GUEST_ID, endpoint)
+    opponents = opponent_ids(len(entrants))
     if guest.agent_id in opponents:
-        raise CommandError(f"--id: {guest.agent_id} is an opponent here", USAGE)
-    first = first_number(time.time())
-    fixtures = Fixtures(args.league_id, args.game, guest, opponents, args.matches, first, args.move_seconds)
-    return SparringPlan(fixtures, entrants, journal, args.profile, args.seed, args.host, args.time_scale)
+        raise CommandError(f"--id: {guest.agent_id} is the id of an opponent here", USAGE)
+    fixtures = Fixtures(
+        league_id=args.league_id,
+        game_type=args.game,
+        guest=guest,
+        opponents=opponents,
+        matches=args.matches,
+        first=first_number(time.time()),
+        move_seconds=args.move_seconds,
+    )
+    return SparringPlan(
+        fixtures=fixtures,
+        entrants=entrants,
+        journal=journal,
+        profile=args.profile,
+        seed=args.seed,
+        host=args.host,
+        time_scale=args.time_scale,
+    )
 
 
 COMMANDS = (

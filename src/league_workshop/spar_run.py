@@ -1,40 +1,68 @@
-"""What `league spar` prints: each match when it is over, and in the end all that they showed of the player."""
+"""The output of `league spar`: a line for each match when it is over, and a report on the player at the end."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from league.events import Event
-from league.reports.journals import Journals, read_journals
+from league.reports.journals import Journals, RefereeJournal, read_journals
 from league.storage.notices import JournalError
 from league.terminal import CommandError, print_lines, print_result
 from league.terminal import tables as terminal
-from league_records.explain import explanation_lines
+from league_records.explain import Explanation, explanation_lines
 from league_records.letters import clean
 from league_workshop.sparring import SparringPlan, SparringWatcher, spar
-from league_workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, trouble_in
+from league_workshop.sparring_manager import REFEREE_ID, SparringManager
+from league_workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, guest_facts, trouble_in
 from league_workshop.sparring_report import SparringFinding, SparringReport, Summary, report
 
 INTERRUPTED = 130
+RESULTS = ("against", "played", "won", "drawn", "lost", "technical losses", "points")
+TIMES = ("call", "limit", "answered", "not", "min", "median", "max")
+
+Ending = Literal["played", "stopped", "interrupted"]
+
+
+class SparringOutcome(NamedTuple):
+    """What came of a plan. `kept_at` is where the journal stays, if it does."""
+
+    plan: SparringPlan
+    kept_at: str | None
+    ending: Ending
+    report: SparringReport
 
 
 async def play(plan: SparringPlan, kept_at: str | None, as_json: bool, stop: asyncio.Event) -> int:
-    """Play what was planned and print what came of it; the exit status. `kept_at` is where the journal stays."""
-    manager = await spar(plan, SparringWatcher() if as_json else MatchPrinter(plan), stop)
-    ended = "stopped" if manager.gave_up else "played" if manager.is_over else "interrupted"
-    found = _report(plan)
-    lines = (terminal.plain(line) for line in _lines(plan, kept_at, ended, found))
-    print_result(as_json, _document(plan, kept_at, ended, found), lines)
-    if ended == "interrupted":
-        raise CommandError(f"interrupted after {terminal.counted(found.summary.played, 'match')}", INTERRUPTED)
-    return 0 if ended == "played" and not found.summary.technical_losses else 1
+    """Play the plan, print what came of it, and return the exit status. `kept_at` is where the journal stays."""
+    # With --json nothing but the document is printed.
+    watcher = SparringWatcher() if as_json else MatchPrinter(plan)
+    manager = await spar(plan, watcher, stop)
+    outcome = SparringOutcome(plan, kept_at, _ending(manager), _report(plan))
+    lines = (terminal.plain(line) for line in _lines(outcome))
+    print_result(as_json, _document(outcome), lines)
+    summary = outcome.report.summary
+    if outcome.ending == "interrupted":
+        raise CommandError(f"interrupted after {terminal.counted(summary.played, 'match')}", INTERRUPTED)
+    if outcome.ending == "stopped" or summary.technical_losses:
+        return 1
+    return 0
+
+
+def _ending(manager: SparringManager) -> Ending:
+    if manager.gave_up:
+        return "stopped"
+    if manager.is_over:
+        return "played"
+    return "interrupted"
 
 
 def _report(plan: SparringPlan) -> SparringReport:
-    """All from the journal: what was not written down is not claimed."""
+    # Everything comes from the journal: the report claims nothing that was not written down.
     try:
         journals = read_journals(plan.journal)
     except JournalError:
@@ -42,74 +70,92 @@ def _report(plan: SparringPlan) -> SparringReport:
     return report(journals, plan.guest.agent_id, plan.names)
 
 
-def _document(plan: SparringPlan, kept_at: str | None, ended: str, found: SparringReport) -> object:
+def _document(outcome: SparringOutcome) -> object:
+    plan = outcome.plan
+    explanation = outcome.report.explanation
     return clean(
         {
             "player": plan.guest.endpoint,
             "player_id": plan.guest.agent_id,
             "game_type": plan.fixtures.game_type,
-            "against": [one.title for one in plan.entrants],
+            "against": [entrant.title for entrant in plan.entrants],
             "planned": plan.fixtures.matches,
-            "ended": ended,
-            **msgspec.to_builtins(found.summary),
-            "matches": msgspec.to_builtins(found.matches),
-            "explained": found.explanation.match_id if found.explanation else None,
-            "explanation": msgspec.to_builtins(found.explanation),
-            "journal": kept_at,
+            "ended": outcome.ending,
+            **msgspec.to_builtins(outcome.report.summary),
+            "matches": msgspec.to_builtins(outcome.report.matches),
+            "explained": explanation.match_id if explanation else None,
+            "explanation": msgspec.to_builtins(explanation),
+            "journal": outcome.kept_at,
         }
     )
 
 
-# --- while it is played -----------------------------------------------------------------------------------------------
+# --- during the matches -----------------------------------------------------------------------------------------------
 
 
 class MatchPrinter(SparringWatcher):
-    """Shows each match when it is over, and at once what goes wrong in it: a silent player takes its time to lose."""
+    """Prints each match when it is over, and trouble at once: a silent player takes its time to lose."""
 
     def __init__(self, plan: SparringPlan) -> None:
         self._plan = plan
 
     def begun(self) -> None:
         plan = self._plan
-        titles = ", ".join(one.title for one in plan.entrants)
-        counted = terminal.counted(plan.fixtures.matches, "friendly match")
-        print_lines([terminal.plain(f"{counted} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {titles}")])
+        opponents = ", ".join(entrant.title for entrant in plan.entrants)
+        matches = terminal.counted(plan.fixtures.matches, "friendly match")
+        _print_line(f"{matches} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {opponents}")
 
     def happened(self, event: Event) -> None:
         trouble = trouble_in(event, self._plan.guest.agent_id)
         if trouble is not None:
-            print_lines([terminal.plain(f"    {trouble}")])
+            _print_line(f"    {trouble}")
 
     def ended(self, place: int, events: Sequence[Event]) -> None:
-        bout = friendly_match(events, self._plan.guest.agent_id, self._plan.names)
-        width = len(str(self._plan.fixtures.matches))
-        print_lines([terminal.plain(f"{place:>{width}}/{self._plan.fixtures.matches}  {_line(bout)}")])
+        guest_id = self._plan.guest.agent_id
+        journals = Journals(referees={REFEREE_ID: RefereeJournal(events)})
+        match_id = self._plan.fixtures.match_id(place - 1)
+        facts = guest_facts(match_id, journals, guest_id, self._plan.names)
+        match = friendly_match(facts, guest_id)
+        total = self._plan.fixtures.matches
+        width = len(str(total))
+        _print_line(f"{place:>{width}}/{total}  {_match_line(match)}")
 
 
-def _line(bout: FriendlyMatch) -> str:
-    if bout.fault is not None:
-        return f"{bout.outcome}: {bout.fault}"
-    said = f"you {_chosen(bout.choices)}, {bout.opponent} {_chosen(bout.opponent_choices)}"
-    number = f", the number was {bout.number}" if bout.number is not None else ""
-    return f"{bout.outcome:<5}  {said}{number}"
+def _print_line(line: str) -> None:
+    print_lines([terminal.plain(line)])
 
 
-def _chosen(choices: Sequence[str]) -> str:
+def _match_line(match: FriendlyMatch) -> str:
+    if match.fault is not None:
+        return f"{match.outcome}: {match.fault}"
+    line = f"{match.outcome:<5}  you {_written(match.choices)}, {match.opponent} {_written(match.opponent_choices)}"
+    if match.number is None:
+        return line
+    return f"{line}, the number was {match.number}"
+
+
+def _written(choices: Sequence[str]) -> str:
     return " ".join(choices) or "nothing"
 
 
-# --- in the end -------------------------------------------------------------------------------------------------------
+# --- at the end -------------------------------------------------------------------------------------------------------
 
 
-def _lines(plan: SparringPlan, kept_at: str | None, ended: str, report: SparringReport) -> Iterator[str]:
-    summary, bouts, explanation = report.summary, report.matches, report.explanation
+def _lines(outcome: SparringOutcome) -> Iterator[str]:
+    summary = outcome.report.summary
+    matches = outcome.report.matches
+    explanation = outcome.report.explanation
+    # Interrupted before a match was over: there is nothing to say.
     if explanation is None:
         return
-    if ended == "stopped" and summary.played < plan.fixtures.matches:
-        left = terminal.counted(plan.fixtures.matches - summary.played, "match")
-        yield f"Stopped after two technical losses in a row: {left} not played. Mend this first, then spar again."
+    unplayed = outcome.plan.fixtures.matches - summary.played
+    if outcome.ending == "stopped" and unplayed:
+        yield (
+            f"Stopped after two technical losses in a row: {terminal.counted(unplayed, 'match')} not played. "
+            "Fix this first, then spar again."
+        )
     yield ""
-    yield from _results(summary, bouts)
+    yield from _results(summary, matches)
     yield from ("", "Response times in seconds:", *_times(summary.response_times))
     if summary.choices:
         choices = ", ".join(f"{choice} {count}" for choice, count in summary.choices.items())
@@ -117,52 +163,70 @@ def _lines(plan: SparringPlan, kept_at: str | None, ended: str, report: Sparring
     for number, finding in enumerate(summary.findings, start=1):
         yield from ("", *_finding(number, finding, summary.played))
     if summary.hints:
-        yield from ("", "Worth knowing:", *(f"  - {one}" for one in summary.hints))
-    yield from ("", f"--- {_why(bouts, explanation.match_id)} ---", *explanation_lines(explanation))
-    if kept_at:
-        example = f"league explain {bouts[0].match_id} --journal {kept_at}"
-        yield from ("", f"The first match: {example}; those that follow count on from it.")
+        yield from ("", "Worth knowing:", *(f"  - {hint}" for hint in summary.hints))
+    yield from ("", _heading(matches, explanation), *explanation_lines(explanation))
+    if outcome.kept_at:
+        example = f"league explain {matches[0].match_id} --journal {outcome.kept_at}"
+        yield from ("", f"To read about the first match: {example}")
 
 
-def _results(summary: Summary, bouts: Sequence[FriendlyMatch]) -> Iterator[str]:
-    """One row for each opponent, and all together."""
-    head = ("against", "played", "won", "drawn", "lost", "technical losses", "points")
+def _results(summary: Summary, matches: Sequence[FriendlyMatch]) -> Iterator[str]:
+    """One row for each opponent, and one for all of them."""
     rows: list[list[object]] = []
-    for opponent in dict.fromkeys(one.opponent for one in bouts):
-        mine = [one for one in bouts if one.opponent == opponent]
-        counts = [sum(one.outcome in kinds for one in mine) for kinds in _KINDS]
-        rows.append([opponent, len(mine), *counts, sum(one.points for one in mine)])
+    for opponent in dict.fromkeys(match.opponent for match in matches):
+        against = [match for match in matches if match.opponent == opponent]
+        outcomes = Counter(match.outcome for match in against)
+        rows.append(
+            [
+                opponent,
+                len(against),
+                outcomes["won"] + outcomes["technical win"],
+                outcomes["drawn"],
+                outcomes["lost"],
+                outcomes["technical loss"],
+                sum(match.points for match in against),
+            ]
+        )
+    # With one opponent it would be the same row again.
     if len(rows) > 1:
-        won = summary.won + summary.technical_wins
-        counts = [won, summary.drawn, summary.lost, summary.technical_losses]
-        rows.append(["all", summary.played, *counts, summary.points])
-    yield from terminal.table(head, rows)
-
-
-_KINDS = (("won", "technical win"), ("drawn",), ("lost",), ("technical loss",))
+        rows.append(
+            [
+                "all",
+                summary.played,
+                summary.won + summary.technical_wins,
+                summary.drawn,
+                summary.lost,
+                summary.technical_losses,
+                summary.points,
+            ]
+        )
+    yield from terminal.table(RESULTS, rows)
 
 
 def _times(timings: Sequence[Timing]) -> list[str]:
-    head = ("call", "limit", "answered", "not", "min", "median", "max")
-    return [f"  {line}" for line in terminal.table(head, [_timing(one) for one in timings])]
+    rows = []
+    for timing in timings:
+        times = (timing.least, timing.median, timing.most)
+        row: list[object] = [timing.call, f"{timing.limit_s:g}", timing.answered, timing.unanswered]
+        row += ["–" if seconds is None else f"{seconds:.3f}" for seconds in times]
+        rows.append(row)
+    return [f"  {line}" for line in terminal.table(TIMES, rows)]
 
 
-def _timing(one: Timing) -> list[object]:
-    spread = ("–" if value is None else f"{value:.3f}" for value in (one.least, one.median, one.most))
-    return [one.call, f"{one.limit_s:g}", one.answered, one.unanswered, *spread]
+def _finding(number: int, finding: SparringFinding, played: int) -> Iterator[str]:
+    title = finding.code
+    if finding.name != finding.code:
+        title = f"{finding.code} {finding.name}"
+    if finding.clause:
+        title = f"{title} [{finding.clause}]"
+    matches = f"in {len(finding.matches)} of {terminal.counted(played, 'match')}"
+    yield f"To change, {number}: {title}, {matches}; it cost {finding.cost}"
+    yield f"  {finding.sentence}"
+    yield f"  What to change: {finding.advice}"
 
 
-def _finding(number: int, one: SparringFinding, played: int) -> Iterator[str]:
-    place = f" [{one.clause}]" if one.clause else ""
-    title = f"{one.code} {one.name}" if one.name != one.code else one.code
-    often = f"in {len(one.matches)} of {terminal.counted(played, 'match')}"
-    yield f"To change, {number}: {title}{place}, {often}; it cost {one.cost}"
-    yield f"  {one.sentence}"
-    yield f"  What to change: {one.advice}"
-
-
-def _why(bouts: Sequence[FriendlyMatch], match_id: str) -> str:
-    bout = next(one for one in bouts if one.match_id == match_id)
-    place = [one.match_id for one in bouts].index(match_id) + 1
-    which = {"technical loss": "the first technical loss", "lost": "the last match you lost"}
-    return f"Match {place} in detail, {which.get(bout.outcome, 'the last one')}"
+def _heading(matches: Sequence[FriendlyMatch], explanation: Explanation) -> str:
+    place = [match.match_id for match in matches].index(explanation.match_id)
+    reasons = {"technical loss": "the first technical loss", "lost": "the last match you lost"}
+    reason = reasons.get(matches[place].outcome, "the last one")
+    return f"--- Match {place + 1} in detail, {reason} ---"

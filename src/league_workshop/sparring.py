@@ -1,5 +1,12 @@
-"""Friendly matches: the real referee and real opponents in one process, around a player that runs elsewhere and need
-not be registered anywhere. Everybody talks over HTTP, as in a league.
+"""Friendly matches: a manager, a referee and opponents in one process, around a player that runs elsewhere.
+
+Theory of operation. A `SparringSession` opens a port for each of its own agents before any of them starts, because each
+must know the addresses of the others. They talk to each other and to the guest over HTTP, and the guest can't tell the
+matches from those of a league. Only the referee keeps a journal: the report is made from its account of the matches.
+
+`follow` waits for steps of the manager or the referee and passes their events on to a watcher, match by match. It ends
+when the manager has no match left to give out. The session must be closed in any case: it holds open ports and the
+processes and threads of strategies.
 """
 
 from __future__ import annotations
@@ -9,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import msgspec
-
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.agent.recovery import LiveJournal
@@ -19,42 +24,42 @@ from league.hosting import players, referees, serving
 from league.hosting.options import PlayerOptions, RefereeOptions, defaults
 from league.hosting.players import Entrant, Seeding, StrategyRunner
 from league.hosting.serving import Door, HostedAgent
-from league.machine import Address, Failure, Machine
+from league.machine import Address, Machine
 from league.player.strategies import BuiltIn
 from league.protocol import jsonrpc
 from league.protocol.envelope import Profile, Reading
 from league.protocol.exchanges import Role
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
+from league.referee.match import Match
 from league.terminal import USAGE, CommandError
 from league.transport.http import App
-from league.transport.http_client import CallFailed, HttpClient
+from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
-from league_workshop.sparring_manager import ATTEMPT, REFEREE_ID, Fixtures, SparringManager
+from league.transport.ping import Listener, ping
+from league_workshop.sparring_manager import REFEREE_ID, Fixtures, SparringManager
 
 LIMIT = jsonrpc.MANAGER_LIMIT
-PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-PROBE_S = 3.0
-NO_PAGE = (404, 405)
+PING_S = 3.0
 MOST_MATCHES = 1000
 
 
 class SparringWatcher:
-    """Whoever looks on; this one keeps silent."""
+    """Watches friendly matches. This one keeps silent."""
 
     def begun(self) -> None:
-        """The guest is there."""
+        """The guest answers, and the matches begin."""
 
     def happened(self, event: Event) -> None:
-        """Something has become true in the match that is being played."""
+        """Something has become true in the current match."""
 
     def ended(self, place: int, events: Sequence[Event]) -> None:
-        """A match is over: its place, from 1, and all that happened in it."""
+        """A match is over. `place` counts from 1; `events` are all events of the match."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparringPlan:
-    """What was asked for. `journal` is where the referee keeps its account of the matches."""
+    """The matches that were ordered. `journal` is the location of the referee's journal."""
 
     fixtures: Fixtures
     entrants: tuple[Entrant, ...]
@@ -70,46 +75,35 @@ class SparringPlan:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the opponents are called, by their ids."""
-        return dict(zip(self.fixtures.opponents, (one.title for one in self.entrants), strict=True))
+        """The names of the opponents, by their ids."""
+        titles = [entrant.title for entrant in self.entrants]
+        return dict(zip(self.fixtures.opponents, titles, strict=True))
 
 
-async def probe(url: str, client: HttpClient, limit_s: float) -> None:
-    """Refuse an address where nobody listens, or no player does; everything else the matches will show."""
-    try:
-        reply = await client.post(url, PING, limit_s, jsonrpc.MESSAGE_LIMIT)
-    except CallFailed as failed:
-        if failed.failure is Failure.REFUSED:
-            detail = f"nobody can be reached at {url} ({failed.detail}): is the player running, and at this address?"
-            raise CommandError(detail, USAGE) from failed
-        return
-    if reply.status in NO_PAGE and _is_of_the_framework(reply.body):
+async def require_player(url: str, client: HttpClient, limit_s: float) -> None:
+    """Refuse an address without a player. The matches will show everything else."""
+    answer = await ping(url, client, limit_s)
+    if answer.listener is Listener.NOBODY:
         raise CommandError(
-            f"the server at {url} answers POST with HTTP status {reply.status}: it serves no player at this path"
+            f"nobody can be reached at {url} ({answer.detail}): is the player running, and at this address?",
+            USAGE,
         )
-
-
-def _is_of_the_framework(body: bytes) -> bool:
-    """Is this a web server's or FastAPI's own answer to an unknown path? A player may answer an unknown method with 404
-    too, but then in words of its own."""
-    try:
-        said = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        return True
-    return said in ({"detail": "Not Found"}, {"detail": "Method Not Allowed"})
+    if answer.listener is Listener.WRONG_PATH:
+        raise CommandError(f"the server at {url} answered with {answer.detail}: it serves no player at this path")
 
 
 async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event) -> SparringManager:
-    """Play until all is played, the guest has lost too often by its own fault, or somebody stops us."""
+    """Play until all matches are played, the guest has lost too often by its own fault, or `stop` is set."""
     client = HttpClient()
     session = SparringSession(plan, client)
     try:
-        await probe(plan.guest.endpoint, client, PROBE_S / plan.time_scale)
+        await require_player(plan.guest.endpoint, client, PING_S / plan.time_scale)
         watcher.begun()
         await session.open()
         await serving.until(stop, session.follow(watcher))
-        if session.manager.refused is not None:
-            raise CommandError(f"the referee cannot play such a match: {session.manager.refused.detail}")
+        refusal = session.manager.refusal
+        if refusal is not None:
+            raise CommandError(f"the referee cannot play such a match: {refusal.detail}")
         return session.manager
     finally:
         await session.close()
@@ -117,7 +111,7 @@ async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event
 
 
 class SparringSession:
-    """Manager, referee and opponents, each at a port of its own."""
+    """Manager, referee and opponents, each at its own port."""
 
     def __init__(self, plan: SparringPlan, client: HttpClient) -> None:
         self._plan = plan
@@ -126,7 +120,7 @@ class SparringSession:
         self._hosts: dict[str, HostedAgent] = {}
         self._runners: list[StrategyRunner] = []
         self._changed = asyncio.Event()
-        """Set after every step of manager or referee."""
+        """Set after every step of the manager or the referee."""
 
     @property
     def manager(self) -> SparringManager:
@@ -134,74 +128,92 @@ class SparringSession:
         assert isinstance(machine, SparringManager)
         return machine
 
-    @property
-    def _desk(self) -> RefereeDesk:
-        machine = self._hosts[REFEREE_ID].running.machine
-        assert isinstance(machine, RefereeDesk)
-        return machine
-
     async def open(self) -> None:
-        """All ports first, so that everybody's address is known before anybody speaks."""
+        """Start all agents."""
+        # All ports first, so that every address is known before anybody speaks.
         for name in (MANAGER, REFEREE_ID, *self._plan.names):
-            host = self._hosts[name] = HostedAgent()
+            host = HostedAgent()
+            self._hosts[name] = host
             await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.respond))
-        endpoints = {name: host.endpoint for name, host in self._hosts.items() if name != MANAGER}
+        endpoints = [host.endpoint for name, host in self._hosts.items() if name != MANAGER]
         manager = partial(SparringManager, self._plan.fixtures, endpoints, sources.chance)
         await self._start(MANAGER, Role.MANAGER, manager)
         await self._start(REFEREE_ID, Role.REFEREE, self._referee)
         for name, entrant in zip(self._plan.names, self._plan.entrants, strict=True):
             runner = StrategyRunner(entrant, self._seeding(entrant))
             self._runners.append(runner)
-            runner.start(await self._start(name, Role.PLAYER, partial(self._opponent, name, entrant), runner))
+            opponent = partial(self._opponent, name, entrant)
+            agent = await self._start(name, Role.PLAYER, opponent, runner)
+            runner.start(agent)
 
     async def close(self) -> None:
         for host in self._hosts.values():
             await host.stop()
-        await asyncio.gather(*(one.stop() for one in self._runners))
+        await asyncio.gather(*(runner.stop() for runner in self._runners))
 
     async def follow(self, watcher: SparringWatcher) -> None:
-        """Tell all that happens in each match, until the last is over."""
-        told = seen = 0
-        while not self.manager.is_over or told < len(self.manager.results):
+        """Tell the watcher everything that happens in each match, until the last one is over."""
+        ended = 0
+        reported = 0  # events of the current match
+        while not self.manager.is_over or ended < len(self.manager.completed):
             self._changed.clear()
-            match = self._desk.matches.get((self._plan.fixtures.match_id(told), ATTEMPT))
+            match = self._match_at(ended)
             events = match.events if match else []
-            for event in events[seen:]:
+            for event in events[reported:]:
                 watcher.happened(event)
-            seen = len(events)
-            if match is not None and match.ended is not None:
-                told, seen = told + 1, 0
-                watcher.ended(told, tuple(events))
-            else:
+            reported = len(events)
+            if match is None or match.ended is None:
                 await self._changed.wait()
+                continue
+            ended += 1
+            reported = 0
+            watcher.ended(ended, tuple(events))
+
+    def _match_at(self, place: int) -> Match | None:
+        desk = self._hosts[REFEREE_ID].running.machine
+        assert isinstance(desk, RefereeDesk)
+        first_attempt = (self._plan.fixtures.match_id(place), 1)
+        return desk.matches.get(first_attempt)
 
     # --- putting it together ------------------------------------------------------------------------------------------
 
     def _seeding(self, entrant: Entrant) -> Seeding | None:
-        """With a seed a built-in opponent makes the same choices each time: match ids change, but their order does not.
-        What an author's own opponent does with chance is the author's affair."""
-        seed, fixtures = self._plan.seed, self._plan.fixtures
+        """Return what a built-in opponent draws its random choices from, if they are to be repeated."""
+        # Match ids change from run to run, but their order does not. Authors seed their own opponents themselves.
+        seed = self._plan.seed
+        fixtures = self._plan.fixtures
         if seed is None or not isinstance(entrant.strategy, BuiltIn):
             return None
         return lambda _, turn: f"{seed}/{fixtures.meetings_before(turn.match_id)}/{turn.number}"
 
     async def _start(
-        self, name: str, role: Role, build: Callable[[Mapping[str, str]], Machine], runner: StrategyRunner | None = None
+        self,
+        name: str,
+        role: Role,
+        build: Callable[[Mapping[str, str]], Machine],
+        runner: StrategyRunner | None = None,
     ) -> Agent:
         sender = MANAGER if role is Role.MANAGER else f"{role.value}:{name}"
         speaker = Speaker(role, sender, Reading(self._plan.profile))
-        setup = Setup(build, lambda _: speaker, self._client, self._clock, limit=LIMIT, answer_limit=LIMIT)
+        setup = Setup(
+            build,
+            lambda _: speaker,
+            self._client,
+            self._clock,
+            limit=LIMIT,
+            answer_limit=LIMIT,
+        )
         if runner is not None:
-            setup.think, setup.tell = runner.think, runner.tell
+            setup.think = runner.think
+            setup.tell = runner.tell
         return await self._hosts[name].start(setup, partial(self._journal, role))
 
     def _journal(self, role: Role, agent: Agent) -> LiveJournal:
-        """Only the referee keeps one."""
         if role is not Role.PLAYER:
             agent.changed = self._changed
-        return serving.open_journal(
-            agent, self._plan.journal if role is Role.REFEREE else "", {"role": role.value}, "full"
-        )
+        # Only the referee's journal is kept on disk: the report is made from it.
+        location = self._plan.journal if role is Role.REFEREE else ""
+        return serving.open_journal(agent, location, {"role": role.value}, "full")
 
     def _referee(self, secrets: Mapping[str, str]) -> Machine:
         options = replace(
@@ -218,7 +230,8 @@ class SparringSession:
         options = replace(
             defaults(PlayerOptions),
             manager=self._hosts[MANAGER].endpoint,
-            name=entrant.title,
+            # Not its title: a league refuses some names, and two opponents may have the same title.
+            name=f"Opponent {agent_id.removeprefix('P')}",
             game=self._plan.fixtures.game_type,
             id=agent_id,
         )

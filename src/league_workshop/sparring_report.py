@@ -1,5 +1,7 @@
-"""The report of friendly matches: results, times, choices, what the player did wrong and by which clause, and an
-explanation of the match most worth it. From events and letters only.
+"""The report of friendly matches: results, response times, choices, findings, and an explanation of one match.
+
+Everything is made from the referee's events and letters. A finding is something that the guest did wrong, with the
+clause it breaks and what it cost: the match, a retry, or nothing (a strict league would still refuse it).
 """
 
 from __future__ import annotations
@@ -7,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from league.events import ConventionLearned, MatchDecided, PlayerDeviated
 from league.gateway.normalise import normalise_answer
@@ -19,29 +21,28 @@ from league.reports.journals import Journals
 from league_records.clauses import ClauseRef, clause, clause_of, named
 from league_records.explain import Explanation, explain
 from league_records.faults import advice_for, corrected_mistakes, final_faults
-from league_records.match_facts import FactSource, MatchFacts, facts_of
+from league_records.match_facts import MatchFacts
 from league_workshop.sparring_matches import (
     MOVES,
     FriendlyMatch,
     Timing,
     friendly_match,
+    guest_facts,
     hints,
     instructive,
-    letters_with,
     on_convention,
     timings_of,
 )
 
 Cost = Literal["the match", "a retry or a correction", "nothing"]
 
-YOU: Final = "your player"
 SPEC: Final = "SPEC"
 QUESTIONS: Final = ("GAME_INVITATION", *MOVES)
 
 
 @dataclass(frozen=True, slots=True)
 class SparringFinding:
-    """One kind of thing the guest did wrong, in how many matches, and what it cost."""
+    """One kind of mistake of the guest, the matches it happened in, and what it cost."""
 
     code: str
     name: str
@@ -64,7 +65,7 @@ class Summary:
     technical_wins: int
     points: int
     convention: str
-    """The convention the player understands, as its referee found out."""
+    """The calling convention that the guest understands."""
     response_times: tuple[Timing, ...]
     choices: Mapping[str, int]
     findings: tuple[SparringFinding, ...]
@@ -73,7 +74,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SparringReport:
-    """The whole report. `explanation` is of the match most worth it; None if none was played."""
+    """The whole report. `explanation` is about the most instructive match; None if no match was played."""
 
     summary: Summary
     matches: tuple[FriendlyMatch, ...]
@@ -84,29 +85,34 @@ class SparringReport:
 
 
 def report(journals: Journals, guest_id: str, names: Mapping[str, str]) -> SparringReport:
-    """The report of every match that was decided in these journals of a sparring referee."""
-    events = [event for one in journals.referees.values() for event in one.events]
-    decided = [one.match_id for one in events if isinstance(one, MatchDecided)]
-    known = {match_id: _facts(match_id, journals, guest_id, names) for match_id in decided}
-    matches = tuple(friendly_match(list(one.events), guest_id, names) for one in known.values())
+    """Report on every match that was decided in these journals of a sparring referee."""
+    facts: dict[str, MatchFacts] = {}
+    convention = SPEC
+    for journal in journals.referees.values():
+        for event in journal.events:
+            if isinstance(event, MatchDecided):
+                facts[event.match_id] = guest_facts(event.match_id, journals, guest_id, names)
+            elif isinstance(event, ConventionLearned) and event.agent_id == guest_id:
+                convention = event.convention
+    matches = tuple(friendly_match(match, guest_id) for match in facts.values())
+    summary = _summary(tuple(facts.values()), matches, guest_id, convention)
     chosen = instructive(matches)
-    explanation = explain(known[chosen.match_id]) if chosen else None
-    learned = [one for one in events if isinstance(one, ConventionLearned) and one.agent_id == guest_id]
-    convention = learned[-1].convention if learned else SPEC
-    return SparringReport(_summary(tuple(known.values()), matches, guest_id, convention), matches, explanation)
+    explanation = explain(facts[chosen.match_id]) if chosen else None
+    return SparringReport(summary, matches, explanation)
 
 
-def _facts(match_id: str, journals: Journals, guest_id: str, names: Mapping[str, str]) -> MatchFacts:
-    """A match, ready to be explained: there is no manager whose account could be missing."""
-    facts = facts_of(match_id, journals)
-    assert facts is not None, "it was played"
-    source = FactSource(elsewhere=facts.source.elsewhere)
-    return replace(facts, names={**names, guest_id: YOU}, source=source)
-
-
-def _summary(known: Sequence[MatchFacts], matches: Sequence[FriendlyMatch], guest_id: str, convention: str) -> Summary:
-    outcomes = Counter(one.outcome for one in matches)
-    timings = tuple(timings_of(known, guest_id))
+def _summary(
+    facts: Sequence[MatchFacts],
+    matches: Sequence[FriendlyMatch],
+    guest_id: str,
+    convention: str,
+) -> Summary:
+    outcomes = Counter(match.outcome for match in matches)
+    choices = Counter(choice for match in matches for choice in match.choices)
+    timings = tuple(timings_of(facts, guest_id))
+    remarks: tuple[str, ...] = ()
+    if facts:
+        remarks = (*on_convention(convention), *hints(matches, timings, facts[0].game_type))
     return Summary(
         played=len(matches),
         won=outcomes["won"],
@@ -114,86 +120,106 @@ def _summary(known: Sequence[MatchFacts], matches: Sequence[FriendlyMatch], gues
         lost=outcomes["lost"],
         technical_losses=outcomes["technical loss"],
         technical_wins=outcomes["technical win"],
-        points=sum(one.points for one in matches),
+        points=sum(match.points for match in matches),
         convention=convention,
         response_times=timings,
-        choices=dict(Counter(choice for one in matches for choice in one.choices).most_common()),
-        findings=tuple(_findings(known, guest_id)),
-        hints=(*on_convention(convention), *hints(matches, timings, known[0].game_type)) if known else (),
+        choices=dict(choices.most_common()),
+        findings=tuple(_findings(facts, guest_id)),
+        hints=remarks,
     )
 
 
-# --- what was wrong ---------------------------------------------------------------------------------------------------
+# --- findings ---------------------------------------------------------------------------------------------------------
 
 
 _WEIGHT: Final[Mapping[Cost, int]] = {"the match": 0, "a retry or a correction": 1, "nothing": 2}
-_ACKNOWLEDGE: Final = "Answer every message, also those that only tell something, with a JSON-RPC result at once."
+_ACKNOWLEDGE: Final = "Answer every message at once with a JSON-RPC result, even if it only informs you."
 
 
-def _findings(known: Sequence[MatchFacts], guest_id: str) -> Iterator[SparringFinding]:
-    """The same thing in several matches is one finding; the costliest come first."""
+class Tolerated(NamedTuple):
+    """Something that `compat` accepts, and a strict league would not."""
+
+    code: str
+    requirement: str
+    detail: str
+
+
+def _findings(matches: Sequence[MatchFacts], guest_id: str) -> Iterator[SparringFinding]:
+    """Yield the costliest findings first. The same mistake in several matches is one finding."""
     groups: dict[tuple[str, ClauseRef | None, Cost], list[SparringFinding]] = {}
-    for facts in known:
-        for one in _found_in(facts, guest_id):
-            groups.setdefault((one.code, one.clause, one.cost), []).append(one)
-    for same in sorted(groups.values(), key=lambda same: _WEIGHT[same[0].cost]):
-        yield replace(same[0], matches=tuple(dict.fromkeys(match for one in same for match in one.matches)))
+    for facts in matches:
+        for finding in _findings_in(facts, guest_id):
+            kind = (finding.code, finding.clause, finding.cost)
+            groups.setdefault(kind, []).append(finding)
+    for group in sorted(groups.values(), key=lambda group: _WEIGHT[group[0].cost]):
+        match_ids = [match_id for finding in group for match_id in finding.matches]
+        yield replace(group[0], matches=tuple(dict.fromkeys(match_ids)))
 
 
-def _found_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
-    """What was wrong in one match."""
-
+def _findings_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
     def finding(code: str, broken: ClauseRef | None, cost: Cost, sentence: str, advice: str) -> SparringFinding:
         name = named(code).partition(" ")[2] or code
         return SparringFinding(code, name, broken, (facts.match_id,), cost, sentence, advice)
 
-    faults = [one for one in final_faults(facts, facts.attempt) if one.player_id == guest_id]
-    for one in faults:
-        yield finding(one.code, one.clause, "the match", one.sentence, one.advice)
-    for one in corrected_mistakes(facts, facts.attempt):
-        if one.player_id == guest_id:
-            yield finding(one.code, one.clause, "a retry or a correction", one.sentence, one.advice)
-    for code, requirement, detail in dict.fromkeys((*_tolerated(facts, guest_id), *_on_record(facts, guest_id))):
+    faults = [fault for fault in final_faults(facts, facts.attempt) if fault.player_id == guest_id]
+    for fault in faults:
+        yield finding(fault.code, fault.clause, "the match", fault.sentence, fault.advice)
+    for mistake in corrected_mistakes(facts, facts.attempt):
+        if mistake.player_id == guest_id:
+            yield finding(mistake.code, mistake.clause, "a retry or a correction", mistake.sentence, mistake.advice)
+    tolerated = dict.fromkeys((*_tolerated_answers(facts, guest_id), *_on_record(facts, guest_id)))
+    for code, requirement, detail in tolerated:
         yield finding(code, clause_of(code, requirement), "nothing", detail, advice_for(code, "", detail))
-    # A player that lost by its own fault has that to repair first, and mostly it is the same.
-    for code, detail in () if faults else _unacknowledged(facts, guest_id):
-        yield finding(code, clause("GAME_OVER.acknowledged"), "nothing", detail, _ACKNOWLEDGE)
+    # A player that lost by its own fault must repair that first, and mostly the cause is the same.
+    if not faults:
+        for code, detail in _unacknowledged(facts, guest_id):
+            yield finding(code, clause("GAME_OVER.acknowledged"), "nothing", detail, _ACKNOWLEDGE)
 
 
-def _tolerated(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str, str]]:
-    """Deviations in answers that `compat` accepts; a strict league would not."""
-    for note in letters_with(facts, guest_id):
-        if note.kind != "response" or note.message_type not in QUESTIONS or not note.status.isdigit():
-            continue
-        try:
-            answer = decode_answer(note.body)
-        except PeerError:
-            continue  # no JSON-RPC: the referee has judged that
-        if not answer.is_error and isinstance(answer.content, dict):
-            words, deviations = normalise_answer(answer.content, note.message_type)
-            read = unseal(words, Reading("compat"), EXCHANGES[note.message_type].replies)
-            # An answer that is no message of these types was judged in another way.
-            passed = (*deviations, *read.deviations) if read.message is not None else ()
-            yield from ((one.code, one.requirement, one.detail) for one in passed)
+def _tolerated_answers(facts: MatchFacts, guest_id: str) -> Iterator[Tolerated]:
+    """Yield the deviations in the guest's answers."""
+    for letter in facts.letters_with(guest_id):
+        if letter.kind == "response" and letter.message_type in QUESTIONS and letter.status.isdigit():
+            yield from _deviations_in(letter.body, letter.message_type)
 
 
-def _on_record(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str, str]]:
-    """Deviations the referee itself recorded; it does so once, in the first match."""
-    for one in facts.events:
-        if isinstance(one, PlayerDeviated) and one.player_id == guest_id:
-            yield one.code, one.requirement, one.detail
+def _deviations_in(body: bytes, question: str) -> Iterator[Tolerated]:
+    try:
+        answer = decode_answer(body)
+    except PeerError:
+        return  # not JSON-RPC: the referee has judged that
+    if answer.is_error or not isinstance(answer.content, dict):
+        return
+    words, deviations = normalise_answer(answer.content, question)
+    read = unseal(words, Reading("compat"), EXCHANGES[question].replies)
+    if read.message is None:
+        return  # the referee has judged that, too
+    for deviation in (*deviations, *read.deviations):
+        yield Tolerated(deviation.code, deviation.requirement, deviation.detail)
+
+
+def _on_record(facts: MatchFacts, guest_id: str) -> Iterator[Tolerated]:
+    """Yield the deviations that the referee recorded. It records each kind once, in the first match."""
+    for event in facts.events:
+        if isinstance(event, PlayerDeviated) and event.player_id == guest_id:
+            yield Tolerated(event.code, event.requirement, event.detail)
 
 
 def _unacknowledged(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str]]:
-    """GAME_OVER is sent once; a player that does not take it never learns the result."""
-    for note in letters_with(facts, guest_id):
-        if note.message_type != "GAME_OVER" or note.kind != "response":
+    """Yield code and detail of each GAME_OVER that was not acknowledged.
+
+    It is sent only once, so a player that does not accept it never learns the result.
+    """
+    for letter in facts.letters_with(guest_id):
+        if letter.message_type != "GAME_OVER" or letter.kind != "response":
             continue
-        if not note.status.isdigit():
-            yield ("E001" if note.status == "timeout" else "E009"), f"GAME_OVER got no answer ({note.status})"
-        elif int(note.status) >= 300:
-            yield "E009", f"GAME_OVER was answered with HTTP status {note.status}"
-        elif _is_error(note.body):
+        if letter.status == "timeout":
+            yield "E001", "GAME_OVER got no answer (timeout)"
+        elif not letter.status.isdigit():
+            yield "E009", f"GAME_OVER got no answer ({letter.status})"
+        elif int(letter.status) >= 300:
+            yield "E009", f"GAME_OVER was answered with HTTP status {letter.status}"
+        elif _is_error(letter.body):
             yield "E009", "GAME_OVER was answered with an error"
 
 

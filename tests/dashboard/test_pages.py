@@ -23,7 +23,7 @@ from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
 from league_dashboard.sections import sections_of
 from league_records.explain import explain
-from league_records.match_facts import MatchFacts
+from league_records.match_facts import LeagueProgress, MatchFacts
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import facts_in, journals_of, letters_of, on_disk
@@ -199,7 +199,7 @@ def test_a_game_without_a_board_shows_none() -> None:
 
 def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_does_not() -> None:
     given = e.MatchAssigned(at=AT, match_id="R1M1", referee_id="REF01", attempt=1)
-    running = replace(ended(WON), result=None, status="RUNNING", manager=(given,), limit_s=206.0)
+    running = replace(ended(WON), result=None, status="ASSIGNED", manager=(given,), progress=LeagueProgress(1, 206.0))
     page = match_page(running)
     assert not page.is_over
     assert "given to REF01 at 15:06:40 UTC" in page.pending

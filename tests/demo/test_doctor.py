@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from league import features
 from league.cli.main import main
 from league.terminal import addresses
 from league_demo import doctor_command as doctor
+from tests.support.peer import Peer
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,7 @@ def test_a_machine_that_runs_the_tests_is_ready(capsys: pytest.CaptureFixture[st
         ("192.168.1.5", "ok", "others see 192.168.1.5; --host 0.0.0.0 --endpoints lan lets them in"),
         ("203.0.114.9", "ok", "others see 203.0.114.9; --host 0.0.0.0 --endpoints public lets them in"),
         ("169.254.7.7", "note", "others see 169.254.7.7, which is link-local: agents there are not called"),
-        (None, "note", "this machine has no network: agents on others cannot reach it; --endpoints local"),
+        (None, "note", "this machine has no network, so agents elsewhere cannot reach it; use --endpoints local"),
     ],
 )
 def test_the_policy_is_named_that_fits_this_machines_address(
@@ -69,12 +71,33 @@ def test_a_taken_port_is_named_with_who_has_it_and_keeps_no_league_from_running(
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         monkeypatch.setattr(doctor, "USUAL_PORTS", {port: "manager"})
-        monkeypatch.setattr("league.cli.pages.TIMEOUT_S", 0.1)
+        monkeypatch.setattr(doctor, "PING_S", 0.1)
         status, checks = examined(capsys)
     assert status == 0
     assert checks[f"port {port}"]["verdict"] == "note"
     holder = f"(process {os.getpid()})" if sys.platform == "linux" else "another program"
     assert holder in checks[f"port {port}"]["detail"]
+
+
+def test_an_agent_at_a_usual_port_is_recognised_by_its_ping(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Peer("player") as peer:
+        port = int(peer.endpoint.removesuffix("/mcp").rpartition(":")[2])
+        monkeypatch.setattr(doctor, "USUAL_PORTS", {port: "player"})
+        _, checks = examined(capsys)
+    detail = checks[f"port {port}"]["detail"]
+    assert detail == "taken by an agent of a league; a player uses the next free port"
+
+
+def test_a_feature_that_cannot_be_used_is_noted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = "the feature 'broken' cannot be used: ImportError: no module"
+    monkeypatch.setattr(features, "problems", lambda: (problem,))
+    status, checks = examined(capsys)
+    assert (status, checks["features"]["verdict"]) == (0, "note")
+    assert checks["features"]["detail"] == problem
 
 
 def test_a_folder_that_cannot_be_written_keeps_a_league_from_running(

@@ -166,7 +166,7 @@ def test_the_command_lists_the_catalogue_and_says_what_it_lacks(capsys: pytest.C
     assert len(json.loads(capsys.readouterr().out)) == len(catalogue("manager"))
     assert main(["check", "--hostile", "http://127.0.0.1:9/mcp"]) == 2
     assert (
-        "http://127.0.0.1:9/mcp: the connection was refused: nobody listens there. Is the agent running?"
+        "http://127.0.0.1:9/mcp: the connection was refused: nobody listens at this address. Is the agent running?"
         in capsys.readouterr().err
     )
     assert main(["check", "--hostile", "http://127.0.0.1:9/mcp", "--only", "NOTHING"]) == 2

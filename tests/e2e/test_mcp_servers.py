@@ -42,7 +42,7 @@ FAILS = {
     NODE: FEW_WORDS,
 }
 """What each author forgot: all that fails."""
-DEVIATION = "a deviation: this player takes MCP's tools/call only"
+DEVIATION = "a deviation: this player takes only MCP's tools/call"
 
 
 @pytest.fixture(scope="module")

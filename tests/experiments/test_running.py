@@ -77,7 +77,7 @@ def test_journals_stay_where_they_were_wanted(tmp_path: Path) -> None:
     asyncio.run(played())
     assert {one.name for one in tmp_path.glob("*.db")} == {"journal.db", "referee-1.db"}
     assert any(type(one).__name__ == "ResultAccepted" for one in read_events(tmp_path / "journal.db"))
-    with pytest.raises(CommandError, match="holds the journals of another league"):
+    with pytest.raises(CommandError, match="has journals of another league"):
         asyncio.run(played())
 
 

@@ -136,7 +136,7 @@ def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> N
     assert document["pairs"][0]["technical_losses"] == 2
     assert {(one["failure"], one["times"]) for one in document["failures"]} == {
         ("ValueError: my bug", 1),
-        ("chose 'Even', which is none of even, odd", 1),
+        ("chose 'Even', which is not one of even, odd", 1),
     }
 
 

@@ -77,7 +77,7 @@ def test_who_does_not_wait_for_approval_or_asks_too_often_is_found_out() -> None
     assert "did not register again" in told(gives_up)
     hasty = checked_member(Conforming("Ada", registration=Registration(again_when_rejected=True)), 1.0, only)
     assert warned(hasty) == set(only)
-    assert "registered again after 0." in told(hasty)
+    assert "registered again after only 0." in told(hasty)
 
 
 def test_null_is_called_null() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
+from league.protocol.conventions import Convention
 from league_kit.kit import Options
 from league_kit.outcome import Verdict
-from league_kit.record import Probe
+from league_kit.record import Probe, parse_answer
 from league_kit.runner import CheckReport, check_player
+from league_kit.wire import RawResponse
 from tests.kit.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
+from tests.support.dialects import REST
 from tests.support.foreign_players import LOSERS, PLAYERS
 from tests.support.peer import Peer
 from tests.support.scripts import Reaction, on, refusal
@@ -27,6 +31,10 @@ OTHER_ID = {"JOIN.echoes_match_id", "CHOICE.echoes_match_id"}
 NOT_ACKNOWLEDGED = {"BROADCAST.acknowledged", "RPC.one_answer"}
 
 META = "LEAGUE_REGISTER_REQUEST.player_meta"
+POSTS_FIELDS = {META, "RPC.method"} | {
+    f"ENVELOPE.{name}" for name in ("protocol", "message_type", "sender", "timestamp", "conversation_id")
+}
+"""The registration is an object of fields at /register, as some managers take it."""
 CONVENTIONS: dict[str, tuple[str, set[str]]] = {
     "SPEC": ("SPEC", set()),
     "SPEC, choose_parity": ("SPEC", set()),
@@ -50,12 +58,12 @@ CONVENTIONS: dict[str, tuple[str, set[str]]] = {
     "BARE": ("BARE", ASKS_ITS_OWN_WAY),
     "BARE or 400": ("BARE", ASKS_ITS_OWN_WAY),
     "BARE, ok to the rest": ("BARE", ASKS_ITS_OWN_WAY),
-    "REST": ("SPEC", set()),
+    "REST": ("SPEC", POSTS_FIELDS),
     "SPEC, choose_parity, says so in a result": ("SPEC", set()),
     "TYPE, unknown_message_type": ("TYPE", set()),
     "NESTED, status error": ("NESTED", ASKS_ITS_OWN_WAY),
     "league.handle": ("NESTED", ASKS_ITS_OWN_WAY),
-    "REST, few words": ("SPEC", set()),
+    "REST, few words": ("SPEC", POSTS_FIELDS),
     "at /MCP": ("SPEC", set()),
     "an endpoint without a path": ("SPEC", set()),
     "no game_types": ("SPEC", {f"{META}.game_types"}),
@@ -63,7 +71,7 @@ CONVENTIONS: dict[str, tuple[str, set[str]]] = {
     "endpoint": ("SPEC", {f"{META}.contact_endpoint"}),
     "url, no game_types": ("SPEC", {f"{META}.contact_endpoint", f"{META}.game_types"}),
     "flat meta": ("SPEC", {META}),
-    "PLAYER_REGISTER_REQUEST": ("SPEC", {"RPC.method"}),
+    "PLAYER_REGISTER_REQUEST": ("SPEC", {"ENVELOPE.message_type", "RPC.method"}),
 }
 """The dialect that is found, and all that fails."""
 
@@ -183,8 +191,23 @@ def test_who_never_joins_is_shown_the_call_of_which_it_understood_most(reaction:
     assert shown.method == "GAME_INVITATION"
 
 
+@pytest.mark.parametrize("name", ["REST", "REST, few words", "PLAYER_REGISTER_REQUEST", "flat meta"])
+def test_a_registration_that_a_manager_can_read_is_read_by_the_kit(name: str) -> None:
+    member = _checked(_player(name)).record.member
+    assert member is not None
+    assert member.meta["display_name"] == name
+    assert member.meta["game_types"]
+
+
+def _unreadable() -> Peer:
+    """Posts its fields at a path that no manager knows."""
+    registers = REST.registers
+    assert registers is not None
+    return Peer("Unread", convention=replace(REST, registers=replace(registers, path="/join")))
+
+
 def test_a_registration_by_another_path_is_named_as_the_reason_why_nobody_registered() -> None:
-    assert "POST /register" in _checked(_player("REST")).record.listening
+    assert "a POST to /join" in _checked(_unreadable()).record.listening
 
 
 def _warned(report: CheckReport, clause: str) -> str:
@@ -212,4 +235,12 @@ def test_a_refusal_in_milliseconds_is_not_called_late() -> None:
 
 
 def test_a_registration_that_could_not_be_read_is_shown() -> None:
-    assert '"display_name": "REST, few words"' in _checked(_player("REST, few words")).record.listening
+    assert '"display_name": "Unread"' in _checked(_unreadable()).record.listening
+
+
+def test_an_answer_as_events_is_in_the_last_of_them() -> None:
+    progress = b'data: {"jsonrpc": "2.0", "method": "notifications/progress"}\n\n'
+    answer = b'data: {"jsonrpc": "2.0", "id": 1, "result": {"status": "ACK"}}\n\n'
+    headers = {"content-type": "text/event-stream"}
+    response = RawResponse(at=0.0, status=200, headers=headers, body=progress + answer)
+    assert parse_answer(response, Convention.SPEC, {}).fields == {"status": "ACK"}

@@ -83,17 +83,17 @@ def test_a_name_before_a_dot_stands_for_all_below_it() -> None:
 def _said_by_the_kit() -> dict[str, Object]:
     writer = MessageWriter("P01", "http://127.0.0.1:1/referee/mcp", "http://127.0.0.1:1/opponent/mcp", "tok_m", "tok_r")
     return {
-        "announcement": writer.announcement(1, NOW),
-        "standings": writer.standings(1, NOW, 20),
-        "round completed": writer.round_completed(1, NOW),
-        "league completed": writer.league_completed(7, NOW),
-        "invitation": writer.invitation(1, NOW),
-        "call": writer.parity_call(1, NOW, NOW + 30),
-        "move": writer.move_call(1, NOW, NOW + 30, "rock_paper_scissors", ["rock"]),
-        "game over": writer.game_over(1, NOW, "odd"),
-        "match left": writer.called_off(1, NOW),
-        "match left in another game": writer.called_off(1, NOW, "rock_paper_scissors"),
-        "game error": writer.game_error(1, NOW, "even"),
+        "announcement": writer.announcement(1),
+        "standings": writer.standings(1, 20),
+        "round completed": writer.round_completed(1),
+        "league completed": writer.league_completed(7),
+        "invitation": writer.invitation(1),
+        "call": writer.parity_call(1, 30.0),
+        "move": writer.move_call(1, 30.0, "rock_paper_scissors", ["rock"]),
+        "game over": writer.game_over(1, "odd"),
+        "match left": writer.called_off(1),
+        "match left in another game": writer.called_off(1, "rock_paper_scissors"),
+        "game error": writer.game_error(1, "even"),
     }
 
 

@@ -91,7 +91,7 @@ def test_what_a_referee_let_pass_is_told_once_whatever_match_it_noticed_it_in() 
     assert [one for one in told if "GAME_JOIN_ACK.accept" in one] == [line]
     assert not any("P09" in one for one in told)
     texts = [one.text for attempt in account.attempts for one in attempt.lines]
-    assert "An answer of P01 was odd, and let pass (E003 MISSING_REQUIRED_FIELD): odd." in texts
+    assert "An answer of P01 was odd but accepted (E003 MISSING_REQUIRED_FIELD): odd." in texts
 
 
 def test_equal_choices_are_a_draw() -> None:
@@ -283,6 +283,16 @@ def replace_at(event: e.AgentStateChanged, at: float) -> e.AgentStateChanged:
     return msgspec.structs.replace(event, at=at)
 
 
+def test_the_end_of_a_league_is_no_recovery() -> None:
+    rig = given().plays()
+    at = rig.decided.at + 0.5
+    changed = [e.AgentStateChanged(at=at, agent_id="P02", state=state, why="") for state in ("ACTIVE", "SHUTDOWN")]
+    told = story(rig, *changed)
+    lines = {line.text: line.clause for attempt in told.attempts for line in attempt.lines}
+    assert lines["P02 is now ACTIVE."] == clauses.cite("SUSPENDED.recovers")
+    assert lines["P02 is now SHUTDOWN."] is None
+
+
 def test_what_the_player_said_stands_beside_the_wrong_answer() -> None:
     rig = joined().chooses("P01", "even").wait(3)
     wrong = rig.choosing("P02", "ODD")
@@ -394,13 +404,21 @@ def test_a_voided_result_is_told_and_what_counts_is_the_new_one() -> None:
     manager.answer_all()
     manager.report("R1M1", "A")
     manager.operate("replay-match", "R1M1")
-    assert told_by(manager).verdict.outcome in ("VOIDED", "RUNNING", "WAITING")
+    assert told_by(manager).verdict.outcome == "RUNNING"
     manager.wait(1)
     manager.answer_all()
     manager.report("R1M1", "B")
     told = told_by(manager)
     assert told.verdict.winner == manager.manager.ledger.matches["R1M1"].player_b
     assert any("voided by the operator" in sentence for sentence in told.verdict.why)
+
+
+def test_a_voided_match_that_waits_for_a_referee_says_who_voided_it() -> None:
+    rig = given().plays()
+    told = story(rig, e.ResultVoided(at=rig.decided.at + 1, match_id="R1M1", key="order"))
+    assert told.verdict.outcome == "WAITING"
+    assert "voided by the operator" in told.verdict.why[0]
+    assert clauses_of(told) == ["LEAGUE.void"]
 
 
 def test_a_walkover_is_the_operators_decision() -> None:
@@ -507,6 +525,7 @@ def test_a_managers_page_tells_the_fault_and_points_to_the_journal() -> None:
     [
         ({"status": "SCHEDULED", "outcome": None, "round_id": 3}, "SCHEDULED"),
         ({"status": "RUNNING", "outcome": None}, "RUNNING"),
+        ({"status": "RUNNING", "outcome": None, "attempt": 0}, "WAITING"),
         ({"status": "PARKED", "outcome": None}, "PARKED"),
         ({"outcome": "WALKOVER", "points": None, "details": None, "verified": None, "decided_at": None}, "WALKOVER"),
         ({"outcome": "DRAW", "winner": None, "details": {}}, "DRAW"),

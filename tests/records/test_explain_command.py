@@ -53,7 +53,7 @@ def test_json_is_one_document(folder: Path, capsys: pytest.CaptureFixture[str]) 
 def test_the_managers_file_alone_says_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "R1M1", "--journal", str(folder / "journal.db")]) == 0
     shown = capsys.readouterr().out
-    assert "P02 failed the call for a choice: E004" in shown
+    assert "P02 failed at the call for a choice: E004" in shown
     assert f"--journal {folder} may hold it" in shown
 
 

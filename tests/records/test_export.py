@@ -157,7 +157,7 @@ def test_a_class_list_puts_groups_into_the_grades_and_shows_who_was_missing(leag
     [
         (b"Ann\n", "line 1 is not NAME,GROUP"),
         (b"Ann,1\nBo,1,2\n", "line 2 is not NAME,GROUP"),
-        (b"Ann,1\nAnn,2\n", "line 2 names somebody again"),
+        (b"Ann,1\nAnn,2\n", "line 2 repeats a name"),
         (b"\xff,1\n", "cannot be read"),
         (None, "cannot be read: No such file"),
     ],
@@ -255,7 +255,9 @@ def test_a_backup_replaces_nothing_unless_forced(
     assert list(read_events(copy)) == list(read_events(league / "journal.db"))
 
 
-@pytest.mark.parametrize(("target", "sentence"), [("journal.db", "the journal itself"), (".", "is a folder")])
+@pytest.mark.parametrize(
+    ("target", "sentence"), [("journal.db", "the journal itself"), (".", "is the folder of the journals")]
+)
 def test_a_backup_never_harms_its_journal(
     league: Path, capsys: pytest.CaptureFixture[str], target: str, sentence: str
 ) -> None:

@@ -15,7 +15,7 @@ from league.machine import Entry
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.volatile import VolatileJournal
 from league_records import sharing
-from league_records.live_files import TranscriptReader
+from league_records.file_folds import TranscriptReader
 from league_records.shared_files import File, path_of
 from league_records.sharing import SharedFiles, Sharing
 from tests.support.journals import WATCHDOG_S, Notices, entry

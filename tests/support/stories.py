@@ -44,7 +44,7 @@ def around(rig: Rig, *more: e.Event, game: str = "even_odd") -> list[e.Event]:
     at = START - 1
     told: list[e.Event] = [
         e.LeagueCreated(at=START - 20, settings=e.LeagueSettings(league_id=LEAGUE, game_type=game, players=2)),
-        *map(registered, (ME, *PLAYERS[:2])),
+        *map(registered, (ME, "REF02", "REF03", *PLAYERS[:2])),
         e.ScheduleMade(at=at, rounds=((pairing,),), byes=(None,)),
         e.RoundOpened(at=at, round_id=1),
         e.MatchAssigned(at=at, match_id="R1M1", referee_id=ME, attempt=1),

@@ -48,7 +48,7 @@ def test_the_name_stands_once_in_the_player_and_as_a_string(
     assert main(["new", "player", str(tmp_path / "one"), "--name", name, *options]) == 0
     code = (tmp_path / "one" / contents[0]).read_text(encoding="utf-8")
     assert code.count(json.dumps(name, ensure_ascii=False)) == 1
-    assert new.USUAL_NAME not in code
+    assert new.DEFAULT_NAME not in code
 
 
 def test_without_a_name_the_folder_gives_it_if_managers_take_it(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     (tmp_path / "player.py").write_text("mine", encoding="utf-8")
     assert "is not empty" in refused(1, tmp_path, capsys=capsys)
     assert [one.name for one in tmp_path.iterdir()] == ["player.py"]
-    assert "is no folder" in refused(1, tmp_path / "player.py", capsys=capsys)
+    assert "is not a folder" in refused(1, tmp_path / "player.py", capsys=capsys)
     assert "cannot write" in refused(1, tmp_path / "player.py" / "below", capsys=capsys)
     assert (tmp_path / "player.py").read_text(encoding="utf-8") == "mine"
 

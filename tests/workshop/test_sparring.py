@@ -1,14 +1,15 @@
-"""Friendly matches: who gives them out, and what is made of them in the end."""
+"""Friendly matches: how the manager gives them out."""
 
 from __future__ import annotations
 
+import secrets
 from itertools import count
 from typing import Any
 
 import pytest
 
 from league.events import Status
-from league.machine import Address, Failure, Letter, Outgoing, Step, Undelivered
+from league.machine import Acknowledged, Address, Letter, Outgoing, Ping, Refusal, Step
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError
 from league.protocol.messages import (
@@ -38,23 +39,29 @@ class Rig:
     """A manager, spoken to by everybody else."""
 
     def __init__(self, matches: int = 20) -> None:
-        endpoints = {REFEREE_ID: REFEREE, RIVAL: OPPONENT}
         fixtures = Fixtures("sparring", "even_odd", GUEST, (RIVAL,), matches, first=1001)
-        self.manager = SparringManager(fixtures, endpoints, lambda size: bytes(size))
+        self.manager = SparringManager(fixtures, (REFEREE, OPPONENT), secrets.token_bytes)
         self._ids = count(1)
+        self.manager.resume(NOW)
 
     def says(self, message: Message) -> tuple[object, list[Outgoing]]:
-        """What the manager answers, and what it sends."""
+        """What the manager answers, and what it sends but pings."""
         step = self.manager.handle(Letter(next(self._ids), Unsealed(message.type, message)), NOW)
-        return step.replies[0].content, step.outbox
+        return step.replies[0].content, without_pings(step)
 
     def referee(self, endpoint: str = REFEREE) -> tuple[object, list[Outgoing]]:
-        meta = RefereeMeta(display_name="R", version="1.0.0", game_types=["even_odd"], contact_endpoint=endpoint)
+        meta = RefereeMeta(
+            display_name="R",
+            version="1.0.0",
+            game_types=["even_odd"],
+            contact_endpoint=endpoint,
+            token_scheme="derived",
+        )
         return self.says(RefereeRegisterRequest(**seal("referee:R", NOW, "conv-1"), referee_meta=meta))
 
     def opponent(self) -> tuple[object, list[Outgoing]]:
         meta = PlayerMeta(display_name="O", version="1.0.0", game_types=["even_odd"], contact_endpoint=OPPONENT)
-        return self.says(LeagueRegisterRequest(**seal("player:O", NOW, "conv-1"), player_meta=meta))
+        return self.says(LeagueRegisterRequest(**seal(f"player:{RIVAL}", NOW, "conv-1"), player_meta=meta))
 
     def everybody(self) -> list[Outgoing]:
         """Both are registered; what is sent then."""
@@ -63,18 +70,46 @@ class Rig:
         self.token = answer.auth_token
         return self.opponent()[1]
 
-    def told(self, outgoing: Outgoing) -> Step:
-        """The guest took the announcement, in whatever way."""
-        return self.manager.undelivered(Undelivered(outgoing.key, GUEST_ID, Failure.BROKEN), NOW)
+    def told(self, outgoing: Outgoing) -> list[Outgoing]:
+        """The players took the announcement; what is sent then."""
+        sent: list[Outgoing] = []
+        for address in outgoing.to:
+            answer = Letter(next(self._ids), Acknowledged(), answers=outgoing.key, peer=address.agent_id)
+            sent += without_pings(self.manager.handle(answer, NOW))
+        return sent
+
+    def given(self, announcement: Outgoing) -> Outgoing:
+        """What the referee gets when the players were told."""
+        (assignment,) = [one for one in self.told(announcement) if one.to[0].agent_id == REFEREE_ID]
+        return assignment
 
     def report(self, match_id: str, winner: str | None, status: Status, token: str | None = None) -> object:
         score = {GUEST_ID: 3 if winner == GUEST_ID else 0, RIVAL: 3 if winner == RIVAL else 0}
-        details = ResultDetails(drawn_number=None, choices={GUEST_ID: None, RIVAL: None}, status=status)
+        choices: dict[str, str | None] = {GUEST_ID: None, RIVAL: None}
+        number = None
+        if status != "TECHNICAL_LOSS":
+            choices = {player: "odd" if player == winner else "even" for player in choices}
+            number = 7
+        if status == "DRAW":
+            score = {GUEST_ID: 1, RIVAL: 1}
+        details = ResultDetails(drawn_number=number, choices=choices, status=status)
         envelope = seal(f"referee:{REFEREE_ID}", NOW, "conv-2", token or self.token)
         result = Result(winner=winner, score=score, details=details)
-        about: dict[str, Any] = {"league_id": "sparring", "round_id": 1, "match_id": match_id, "game_type": "even_odd"}
-        answer, self.sent = self.says(MatchResultReport(**envelope, **about, result=result, attempt=1))
+        round_id = int(match_id[1:].partition("M")[0])
+        about: dict[str, Any] = {"league_id": "sparring", "match_id": match_id, "game_type": "even_odd"}
+        report = MatchResultReport(**envelope, **about, round_id=round_id, result=result, attempt=1)
+        answer, self.sent = self.says(report)
         return answer
+
+    def play(self, match_id: str, winner: str | None, status: Status) -> None:
+        """The match is announced, given out, and reported."""
+        (announcement,) = self.sent
+        self.given(announcement)
+        assert isinstance(self.report(match_id, winner, status), MatchResultAck)
+
+
+def without_pings(step: Step) -> list[Outgoing]:
+    return [one for one in step.outbox if not isinstance(one.message, Ping)]
 
 
 def announced(outgoing: Outgoing) -> RoundAnnouncement:
@@ -82,12 +117,12 @@ def announced(outgoing: Outgoing) -> RoundAnnouncement:
     return outgoing.message
 
 
-def test_the_guest_is_told_first_and_then_the_referee() -> None:
+def test_the_players_are_told_first_and_then_the_referee() -> None:
     rig = Rig()
-    (told,) = rig.everybody()
-    assert told.to == (GUEST,)
-    (given,) = rig.told(told).outbox
-    assert (given.to[0].agent_id, given.to[0].endpoint) == (REFEREE_ID, REFEREE)
+    (announcement,) = rig.everybody()
+    assert {address.endpoint for address in announcement.to} == {GUEST.endpoint, OPPONENT}
+    given = rig.given(announcement)
+    assert given.to[0].endpoint == REFEREE
     (match,) = announced(given).matches
     assert (match.match_id, match.player_A_endpoint, match.player_B_endpoint) == (
         "R1M1001",
@@ -96,10 +131,23 @@ def test_the_guest_is_told_first_and_then_the_referee() -> None:
     )
 
 
-def test_what_the_guest_is_told_holds_no_token_and_no_address_but_the_referees() -> None:
+def test_the_guest_has_no_token_that_could_be_checked() -> None:
     rig = Rig()
-    (told,) = rig.everybody()
-    (match,) = announced(told).matches
+    (announcement,) = rig.everybody()
+    assert {address.agent_id: address.token is not None for address in announcement.to} == {
+        GUEST_ID: False,
+        RIVAL: True,
+    }
+    (match,) = announced(rig.given(announcement)).matches
+    assert (match.player_A_token, match.player_A_answers) == (None, [])
+    assert match.player_B_token
+    assert match.player_B_answers
+
+
+def test_the_announcement_holds_no_token_and_no_address_but_the_referees() -> None:
+    rig = Rig()
+    (announcement,) = rig.everybody()
+    (match,) = announced(announcement).matches
     assert (match.player_A_token, match.player_B_token, match.player_A_endpoint) == (None, None, None)
     assert match.referee_endpoint == REFEREE
 
@@ -109,8 +157,6 @@ def test_only_our_own_referee_and_opponents_can_register() -> None:
     answer, sent = rig.referee("http://127.0.0.1:9999/mcp")
     assert isinstance(answer, PeerError)
     assert (answer.code, sent) == ("E019", [])
-    answer, _ = rig.referee(OPPONENT)
-    assert isinstance(answer, PeerError)
     answer, sent = rig.opponent()
     assert isinstance(answer, LeagueRegisterResponse)
     assert (answer.player_id, sent) == (RIVAL, [])  # nothing begins without a referee
@@ -118,22 +164,24 @@ def test_only_our_own_referee_and_opponents_can_register() -> None:
 
 def test_a_report_leads_to_the_next_match_with_the_sides_changed() -> None:
     rig = Rig()
-    rig.everybody()
-    assert isinstance(rig.report("R1M1001", GUEST_ID, "WIN"), MatchResultAck)
-    (next_one,) = announced(rig.sent[0]).matches
-    assert (next_one.match_id, next_one.player_A_id, next_one.player_B_id) == ("R1M1002", RIVAL, GUEST_ID)
-    (given,) = rig.told(rig.sent[0]).outbox
-    (match,) = announced(given).matches
+    rig.sent = rig.everybody()
+    rig.play("R1M1001", GUEST_ID, "WIN")
+    (announcement,) = rig.sent
+    (next_match,) = announced(announcement).matches
+    assert (next_match.match_id, next_match.player_A_id, next_match.player_B_id) == ("R2M1002", RIVAL, GUEST_ID)
+    (match,) = announced(rig.given(announcement)).matches
     assert match.player_B_standings is not None
     assert (match.player_B_standings.wins, match.player_B_standings.points) == (1, 3)
 
 
 def test_the_same_report_twice_changes_nothing_more() -> None:
     rig = Rig()
-    rig.everybody()
-    for _ in range(2):
-        assert isinstance(rig.report("R1M1001", None, "DRAW"), MatchResultAck)
-    assert len(rig.manager.results) == 1
+    rig.sent = rig.everybody()
+    rig.play("R1M1001", None, "DRAW")
+    answer = rig.report("R1M1001", None, "DRAW")
+    assert isinstance(answer, PeerError)
+    assert answer.code == "E017"
+    assert rig.manager.completed == ("R1M1001",)
     assert rig.sent == []
 
 
@@ -143,22 +191,22 @@ def test_reports_of_others_are_refused(match_id: str, token: str | None, code: s
     rig.everybody()
     answer = rig.report(match_id, RIVAL, "WIN", token)
     assert isinstance(answer, PeerError)
-    assert (answer.code, rig.manager.results) == (code, [])
+    assert (answer.code, rig.manager.completed) == (code, ())
 
 
 @pytest.mark.parametrize("winner", [RIVAL, None], ids=["its fault", "both at fault"])
 def test_two_technical_losses_of_the_guest_in_a_row_end_it(winner: str | None) -> None:
     rig = Rig()
-    rig.everybody()
-    rig.report("R1M1001", winner, "TECHNICAL_LOSS")
+    rig.sent = rig.everybody()
+    rig.play("R1M1001", winner, "TECHNICAL_LOSS")
     assert not rig.manager.is_over
-    rig.report("R1M1002", winner, "TECHNICAL_LOSS")
+    rig.play("R2M1002", winner, "TECHNICAL_LOSS")
     assert (rig.manager.is_over, rig.manager.gave_up, rig.sent) == (True, True, [])
 
 
 def test_neither_a_faulty_opponent_nor_a_loss_in_between_ends_it() -> None:
     rig = Rig(matches=5)
-    rig.everybody()
+    rig.sent = rig.everybody()
     ends: list[tuple[str | None, Status]] = [
         (GUEST_ID, "TECHNICAL_LOSS"),
         (GUEST_ID, "TECHNICAL_LOSS"),
@@ -168,15 +216,26 @@ def test_neither_a_faulty_opponent_nor_a_loss_in_between_ends_it() -> None:
     ]
     for place, (winner, status) in enumerate(ends):
         assert not rig.manager.is_over
-        rig.report(f"R1M{1001 + place}", winner, status)
+        rig.play(f"R{place + 1}M{1001 + place}", winner, status)
     assert (rig.manager.is_over, rig.manager.gave_up) == (True, False)
 
 
-def test_an_assignment_that_got_lost_is_sent_again() -> None:
+def test_nobody_hears_of_a_table_or_of_the_end() -> None:
+    rig = Rig(matches=1)
+    rig.sent = rig.everybody()
+    rig.play("R1M1001", GUEST_ID, "WIN")
+    assert rig.sent == []
+    later = rig.manager.tick(NOW + 60.0)
+    assert without_pings(later) == []
+    assert rig.manager.state == "RUNNING_LEAGUE"
+
+
+def test_a_referee_that_refuses_a_match_ends_it() -> None:
     rig = Rig()
-    (given,) = rig.told(rig.everybody()[0]).outbox
-    (again,) = rig.manager.undelivered(Undelivered(given.key, REFEREE_ID, Failure.TIMEOUT), NOW).outbox
-    assert announced(again).matches == announced(given).matches
+    given = rig.given(rig.everybody()[0])
+    refusal = Refusal("E027", "no such game")
+    rig.manager.handle(Letter(99, refusal, answers=given.key, peer=REFEREE_ID), NOW)
+    assert (rig.manager.is_over, rig.manager.refusal) == (True, refusal)
 
 
 def test_opponents_do_not_take_ids_a_guest_is_likely_to_have() -> None:

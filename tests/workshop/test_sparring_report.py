@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from league.events import Event, MatchDecided, MatchTaken, MoveMade, NumberDrawn, PlayerFaulted, Status
+from league.reports.journals import Journals, RefereeJournal
 from league_workshop.sparring_matches import (
     FriendlyMatch,
     Outcome,
     Timing,
     friendly_match,
+    guest_facts,
     hints,
     instructive,
     usual_wins,
@@ -47,6 +49,11 @@ def match(*events: Event, winner: str | None = None, status: Status = "WIN") -> 
     return [taken, *events, decided]
 
 
+def from_the_guests_side(events: Sequence[Event], names: Mapping[str, str]) -> FriendlyMatch:
+    journals = Journals(referees={"REF01": RefereeJournal(events)})
+    return friendly_match(guest_facts("R1M1", journals, GUEST_ID, names), GUEST_ID)
+
+
 def chose(player_id: str, choice: str) -> Event:
     return MoveMade(at=NOW, match_id="R1M1", attempt=1, player_id=player_id, turn=1, choice=choice)
 
@@ -59,7 +66,7 @@ def faulted(player_id: str, code: str, detail: str) -> Event:
 def test_a_match_is_told_from_the_guests_side() -> None:
     drawn = NumberDrawn(at=NOW, match_id="R1M1", attempt=1, number=7)
     events = match(chose(GUEST_ID, "odd"), chose(RIVAL, "even"), drawn, winner=GUEST_ID)
-    assert friendly_match(events, GUEST_ID, {RIVAL: "Random"}) == FriendlyMatch(
+    assert from_the_guests_side(events, {RIVAL: "Random"}) == FriendlyMatch(
         "R1M1", "Random", "won", 3, ("odd",), ("even",), 7, None
     )
 
@@ -70,7 +77,7 @@ def test_a_match_is_told_from_the_guests_side() -> None:
 )
 def test_a_fault_is_held_against_whose_it_is(at_fault: str, winner: str, outcome: Outcome) -> None:
     events = match(faulted(at_fault, "E001", "no GAME_JOIN_ACK"), winner=winner, status="TECHNICAL_LOSS")
-    seen = friendly_match(events, GUEST_ID, {})
+    seen = from_the_guests_side(events, {})
     assert seen.outcome == outcome
     assert (seen.fault is not None) == (at_fault == GUEST_ID)
 

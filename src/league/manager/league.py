@@ -35,7 +35,12 @@ from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
 from league.manager.context import ManagerContext, RosterConventions
-from league.manager.dispatch import AnnouncingOnly, Dispatches, Giving, RefereeHabits
+from league.manager.dispatch import (
+    AnnouncingOnly,
+    Dispatches,
+    Giving,
+    RefereeHabits,
+)
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
 from league.manager.messages import Messages, table
@@ -94,7 +99,11 @@ class LeagueManager(RoleMachine):
         self._is_awake = False
         self._operator = operator
         conventions = RosterConventions(self._ledger)
-        book = open_book(self._happened, lambda: self._ledger.settings.profile == "strict", conventions)
+        book = open_book(
+            self._happened,
+            lambda: self._ledger.settings.profile == "strict",
+            conventions,
+        )
         self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
 
     def _build(
@@ -116,14 +125,14 @@ class LeagueManager(RoleMachine):
             self._ledger,
         )
         messages = Messages(context)
-        broadcasts = Broadcasts(context, messages)
+        broadcasts = self._make_broadcasts(context, messages)
         habits = RefereeHabits(context)
         dispatches = Dispatches(context, messages, habits, open_giving)
         assignments = Assignments(context, dispatches, habits)
         probes = Probes(context)
         outages = Outages(context, assignments)
         heartbeats = Heartbeats(context, assignments, habits, outages)
-        rounds = Rounds(context, broadcasts, probes, assignments, heartbeats, outages)
+        rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
         rounds.on_reopened = broadcasts.stop_completing
         broadcasts.is_holding = lambda: outages.is_holding
         authentication = Authentication(context, broadcasts, outages.token_switched)
@@ -141,6 +150,14 @@ class LeagueManager(RoleMachine):
         self._orders = OperatorOrders(context, rounds, assignments, outages)
         self._calls.on_answer = self._call_answered
         self._calls.on_idle = broadcasts.look_at
+
+    def _make_broadcasts(self, *parts: Any) -> Broadcasts:
+        """For a manager that sends less. Any: the fields of Broadcasts."""
+        return Broadcasts(*parts)
+
+    def _make_rounds(self, *parts: Any) -> Rounds:
+        """For a manager with a schedule of its own. Any: the fields of Rounds."""
+        return Rounds(*parts)
 
     # --- what others may look at --------------------------------------------------------------------------------------
 

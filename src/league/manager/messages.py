@@ -173,7 +173,12 @@ class Messages(ManagerPart):
 
     def _record(self, player: Member) -> Record:
         tally = self._ledger.standings.tallies[player.agent_id]
-        return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
+        return Record(
+            wins=tally.wins,
+            losses=tally.losses,
+            draws=tally.draws,
+            points=tally.points,
+        )
 
     def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)

@@ -91,7 +91,10 @@ class LeagueQueries(ManagerPart):
         elif params.round_id <= count:
             round_ids = [params.round_id]
         else:
-            raise PeerError("E008", f"there is no round {params.round_id}; the league has {count}")
+            raise PeerError(
+                "E008",
+                f"there is no round {params.round_id}; the league has {count}",
+            )
         return {"rounds": [{"round_id": round_id, "matches": self._round(round_id)} for round_id in round_ids]}
 
     def _round(self, round_id: int) -> list[Object]:
@@ -184,7 +187,12 @@ class LeagueQueries(ManagerPart):
         """Return the table for everybody, or the matches that were dispatched to a referee and not reported yet."""
         if referee is None:
             rows = [columns(row) for row in table(self._ledger)]
-            return Information({"standings": rows, "current_round": self._ledger.current_round})
+            return Information(
+                {
+                    "standings": rows,
+                    "current_round": self._ledger.current_round,
+                }
+            )
         matches = self.dispatches.polled(referee, now)
         more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
         return Information({"matches": [{**self.dispatches.giving.listed(match), **more} for match in matches]})

@@ -101,6 +101,13 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     def calls_tool(self) -> bool:
         return self.is_mcp and self.convention is Convention.TOOLS
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether this is neither a message nor a question of the protocol."""
+        if self.message_type is not None or not isinstance(self.content, Unsealed):
+            return False
+        return any(violation.code == "E036" for violation in self.content.violations)
+
 
 @dataclass(frozen=True, slots=True)
 class Speaker:

@@ -45,7 +45,7 @@
       if (answer.ok) tell(named + ": done.", false);
       else tell(named + ": " + (await answer.json()).error + ".", true);
     } catch {
-      tell(named + ": there was no answer; look whether it was done before you give the order again.", true);
+      tell(named + ": there was no answer; check whether it was carried out before you repeat the order.", true);
     }
   }
 
@@ -57,11 +57,11 @@
       const field = document.getElementById("admin-token");
       keep(field.value.trim());
       field.value = "";
-      tell(token ? "This tab has a token now." : "Type the admin token first.", !token);
+      tell(token ? "This tab now has a token." : "Enter the admin token first.", !token);
     });
     document.getElementById("forget").addEventListener("click", () => {
       keep("");
-      tell("The token is forgotten.", false);
+      tell("This tab has forgotten the token.", false);
     });
     document.getElementById("orders").addEventListener("click", (event) => {
       const button = event.target.closest("button[data-order]");

@@ -1,1 +1,1 @@
-"""The bad-input catalogue: what nobody should send, sent to an agent all the same (`league check --hostile`)."""
+"""The bad-input catalogue: input that nobody should send to an agent (`league check --hostile` sends all of it)."""

@@ -1,4 +1,15 @@
-"""A bad input, the answer it must get, and who the kit is to the agent that gets it."""
+"""A bad input, the answer it must get, and the kit's standing with the agent that gets it."""
+
+# Theory of operation
+#
+# The catalogue is data: a BadInput says what is sent, which clause it breaks, and the exact answer it must get. Bytes
+# are made only when the case is sent, by `make(standing)`, because most bad inputs are right messages with one thing
+# wrong: everything else in them (ids, tokens, addresses) must be true in the agent's own league, or the agent would
+# refuse them for another reason.
+#
+# A Standing holds these truths. The right messages come from the specification with ids such as P01; `words` maps them
+# to the ids of the live league, `tokens` has the token of each member. joining.py gets the standing, and moves the
+# league forward from phase to phase; within a phase the agent's state must not change, whatever is sent.
 
 from __future__ import annotations
 
@@ -13,12 +24,19 @@ from league.protocol.exchanges import EXCHANGES, family_of
 from league_kit.conventions import Object
 from league_kit.wire import RawRequest
 
-MANAGER, REFEREE, PLAYER = "manager", "referee", "player"
+MANAGER: Final = "manager"
+REFEREE: Final = "referee"
+PLAYER: Final = "player"
 ROLES: Final = (MANAGER, REFEREE, PLAYER)
 LEAGUE_WORD: Final = "league_2025_even_odd"
-"""What the right messages call the league."""
-OTHERS_TOKENS: Final = ("of the manager", "of another referee", "of another match", "of the player itself")
-"""What somebody may show a player who is not the referee of its match."""
+"""The name of the league in the right messages."""
+OTHERS_TOKENS: Final = (
+    "of the manager",
+    "of another referee",
+    "of another match",
+    "of the player itself",
+)
+"""Tokens that somebody may show a player who is not the referee of its match."""
 
 
 class Phase(IntEnum):
@@ -35,8 +53,8 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The exact answer: the HTTP status (None: the connection ends without an answer), and the error, if it is one of
-    the catalogue."""
+    """The exact answer: the HTTP status (None: the connection ends without an answer), and the error of the catalogue,
+    if it is one."""
 
     status: int | None
     code: str = ""
@@ -45,45 +63,46 @@ class Expected:
     def __str__(self) -> str:
         if self.status is None:
             return "the end of the connection"
-        error = f", {self.code} {ERRORS[self.code].name} ({self.number})" if self.code else ""
-        return f"status {self.status}{error}"
+        if not self.code:
+            return f"status {self.status}"
+        return f"status {self.status}, {self.code} {ERRORS[self.code].name} ({self.number})"
 
 
 def refused(code: str, kind: str | None = None) -> Expected:
-    """The error of the catalogue, with its number for this message type and its status."""
+    """Return the error of the catalogue, with its number for this message type and its status."""
     row = ERRORS[code]
     return Expected(row.http_status or 200, code, row.number(family_of(kind)))
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who the kit is to the agent: where it is, which ids and tokens are its own, and what the documents' ids stand for
-    in its league."""
+    """The kit's standing with the agent: where it is, which ids and tokens are the kit's, and what the documents' ids
+    stand for in its league."""
 
     url: str
     role: str
     words: Mapping[str, str] = field(default_factory=dict)
-    """What to say for an id of the right messages, such as P01."""
+    """The live word for an id of the right messages, such as P01."""
     tokens: Mapping[str, str] = field(default_factory=dict)
-    """By the id of the member whose token it is, or "league_manager"; or by one of OTHERS_TOKENS."""
+    """By the id of the token's owner, or "league_manager"; or by one of OTHERS_TOKENS."""
     missing: str = ""
-    """Why the kit has no standing, where that is so."""
+    """Why the kit has no standing, if it has none."""
 
     def live(self, value: object) -> object:
-        """The same JSON with the ids of this league."""
+        """Return the same JSON with the ids of this league."""
         if isinstance(value, str):
-            word, colon, name = value.partition(":")
-            if colon and word in ("player", "referee") and name in self.words:
-                return f"{word}:{self.words[name]}"
+            role, colon, agent_id = value.partition(":")
+            if colon and role in ("player", "referee") and agent_id in self.words:
+                return f"{role}:{self.words[agent_id]}"
             return self.words.get(value, value)
         if isinstance(value, list):
-            return [self.live(one) for one in value]
+            return [self.live(item) for item in value]
         if isinstance(value, dict):
-            return {self.words.get(name, name): self.live(one) for name, one in value.items()}
+            return {self.words.get(name, name): self.live(item) for name, item in value.items()}
         return value
 
     def token_of(self, message: Object) -> str | None:
-        """The token of whoever this message is from."""
+        """Return the token of the sender of this message."""
         sender = str(message.get("sender", ""))
         return self.tokens.get(sender.partition(":")[2] or sender)
 
@@ -102,21 +121,21 @@ class BadInput:
     make: Make
     phase: Phase = Phase.OPEN
     as_member: bool = False
-    """It is said by somebody who has registered."""
+    """The sender has registered."""
 
 
 def posted(body: bytes) -> Make:
-    """These bytes, posted as a message is."""
+    """Post these bytes as a message is posted."""
     return lambda standing: RawRequest(standing.url, body)
 
 
 def call_of(message: object, method: str, number: object = 1) -> Object:
-    """A JSON-RPC request."""
+    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": message}
 
 
 def method_of(kind: str) -> str:
-    """The verb of a message, or its type where it has none."""
+    """Return the verb of a message, or its type if it has none."""
     return EXCHANGES[kind].method if kind in EXCHANGES else kind
 
 

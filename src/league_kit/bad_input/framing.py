@@ -1,5 +1,5 @@
 """Bad HTTP (spec sections 2.1, 2.4): wrong methods, paths, media types and hosts; lengths and chunks that contradict
-each other; heads that are too large or none at all."""
+each other; heads that are too large or not HTTP at all."""
 
 from __future__ import annotations
 
@@ -8,20 +8,73 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
-from league_kit.bad_input.cases import MANAGER, BadInput, Expected, Make, Standing, call_of, encoded, refused
+from league_kit.bad_input.cases import (
+    MANAGER,
+    BadInput,
+    Expected,
+    Make,
+    Standing,
+    call_of,
+    encoded,
+    refused,
+)
 from league_kit.wire import RawRequest
 
 PING: Final = encoded(call_of({}, "ping"))
-FRAMING, STATUSES, ACCESS = "HTTP.framing", "HTTP.other_statuses", "HTTP.origin_and_host"
+FRAMING: Final = "HTTP.framing"
+STATUSES: Final = "HTTP.other_statuses"
+ACCESS: Final = "HTTP.origin_and_host"
 JSON_TYPE: Final = "Content-Type: application/json"
 LENGTH: Final = f"Content-Length: {len(PING)}"
 CHUNKED: Final = "Transfer-Encoding: chunked"
 EVIL: Final = "evil.example"
-_WHOLE_CHUNK: Final = b"%x\r\n%b\r\n0\r\n\r\n" % (len(PING), PING)
+MEDIA_TYPES: Final = (
+    "text/plain",
+    "text/html",
+    "text/json",
+    "application/xml",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/jsonx",
+    "application/json, text/plain",
+    "json",
+    "*/*",
+    "",
+)
+HOSTS: Final = (
+    EVIL,
+    f"localhost.{EVIL}",
+    f"127.0.0.1.{EVIL}",
+    f"127.0.0.1@{EVIL}",
+    "0.0.0.0",
+    "127.0.0.1:80:80",
+    "[::1",
+    "127.0.0.1/x",
+    "local host",
+)
+ORIGINS: Final = (
+    f"http://{EVIL}",
+    f"https://{EVIL}",
+    "null",
+    "file://",
+    f"http://localhost.{EVIL}",
+    "http://",
+    f"http://127.0.0.1@{EVIL}",
+    "chrome-extension://abc",
+    "*",
+)
+
+
+def _chunked(body: bytes) -> bytes:
+    """Return a body as one whole chunk."""
+    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+
+_WHOLE_CHUNK: Final = _chunked(PING)
 
 
 def framing(role: str) -> Iterator[BadInput]:
-    """Every case, for an agent of this role."""
+    """Return every case for an agent of this role."""
     yield from _first_lines()
     yield from _media_types()
     yield from _hosts_and_origins()
@@ -43,24 +96,54 @@ def _case(
     code: str = "",
     ends: bool = False,
 ) -> BadInput:
-    """A request line by line. `{path}` and `{host}` stand for the agent's; without `host` there is no Host header."""
+    """Write a request line by line. `{path}` and `{host}` stand for the agent's; without `host` there is no Host
+    header."""
 
     def make(standing: Standing) -> RawRequest:
         parts = urlsplit(standing.url)
-        known = {"{path}": parts.path or "/", "{host}": parts.netloc}
-        hosts = () if host is None else (f"Host: {host}",)
-        lines = "\r\n".join([first, *hosts, *headers, "Connection: close", "", ""])
-        for word, value in known.items():
-            lines = lines.replace(word, value)
-        return RawRequest(standing.url, verbatim=lines.encode("latin-1") + body, ends=ends)
+        lines = [first, *headers, "Connection: close", "", ""]
+        if host is not None:
+            lines.insert(1, f"Host: {host}")
+        head = "\r\n".join(lines)
+        # No str.format: headers may hold braces of their own.
+        head = head.replace("{path}", parts.path or "/")
+        head = head.replace("{host}", parts.netloc)
+        return RawRequest(standing.url, verbatim=head.encode("latin-1") + body, ends=ends)
 
     expected = refused(code) if code else Expected(status)
-    return BadInput(f"{clause}/{name}", clause, name.replace("-", " "), expected, make)
+    return _bad_input(clause, name, expected, make)
+
+
+def _verbatim(name: str, data: bytes, status: int | None, ends: bool = False) -> BadInput:
+    """Send these bytes and nothing else."""
+
+    def make(standing: Standing) -> RawRequest:
+        return RawRequest(standing.url, verbatim=data, ends=ends)
+
+    return _bad_input(FRAMING, name, Expected(status), make)
+
+
+def _bad_input(clause: str, name: str, expected: Expected, make: Make) -> BadInput:
+    return BadInput(
+        id=f"{clause}/{name}",
+        clause=clause,
+        what=name.replace("-", " "),
+        expected=expected,
+        make=make,
+    )
+
+
+# In the tables below, a row is the name of the case (part of its id), the expected status, and what makes it wrong.
 
 
 def _first_lines() -> Iterator[BadInput]:
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        yield _case(f"{method}-of-a-message", 405, first=f"{method} {{path}} HTTP/1.1", clause=STATUSES)
+        yield _case(
+            f"{method}-of-a-message",
+            405,
+            first=f"{method} {{path}} HTTP/1.1",
+            clause=STATUSES,
+        )
     for name, status, first in (
         ("an-unknown-method", 400, "BREW {path} HTTP/1.1"),
         ("a-method-in-small-letters", 400, "post {path} HTTP/1.1"),
@@ -90,10 +173,7 @@ def _first_lines() -> Iterator[BadInput]:
 
 
 def _media_types() -> Iterator[BadInput]:
-    for kind in (
-        *("text/plain", "text/html", "text/json", "application/xml", "application/x-www-form-urlencoded"),
-        *("multipart/form-data; boundary=x", "application/jsonx", "application/json, text/plain", "json", "*/*", ""),
-    ):
+    for kind in MEDIA_TYPES:
         name = kind.partition(";")[0].replace("/", "-") or "nothing"
         yield _case(f"the-media-type-{name}", 415, (f"Content-Type: {kind}", LENGTH), clause=STATUSES)
     yield _case("no-media-type", 415, (LENGTH,), clause=STATUSES)
@@ -106,29 +186,39 @@ def _media_types() -> Iterator[BadInput]:
 
 
 def _hosts_and_origins() -> Iterator[BadInput]:
-    for host in (
-        *(EVIL, f"localhost.{EVIL}", f"127.0.0.1.{EVIL}", f"127.0.0.1@{EVIL}", "0.0.0.0", "127.0.0.1:80:80"),
-        *("[::1", "127.0.0.1/x", "local host"),
-    ):
+    for host in HOSTS:
         yield _case(f"the-host-{host}", 421, host=host, clause=ACCESS)
-    yield _case("an-address-in-the-first-line", 421, first=f"POST http://{EVIL}/mcp HTTP/1.1", clause=ACCESS)
+    yield _case(
+        "an-address-in-the-first-line",
+        421,
+        first=f"POST http://{EVIL}/mcp HTTP/1.1",
+        clause=ACCESS,
+    )
     yield _case("no-host", 400, host=None)
     yield _case("two-hosts", 400, (f"Host: {EVIL}", JSON_TYPE, LENGTH))
-    for origin in (
-        *(f"http://{EVIL}", f"https://{EVIL}", "null", "file://", f"http://localhost.{EVIL}", "http://"),
-        *(f"http://127.0.0.1@{EVIL}", "chrome-extension://abc", "*"),
-    ):
+    for origin in ORIGINS:
         lines = (JSON_TYPE, LENGTH, f"Origin: {origin}")
         yield _case(f"the-origin-{origin}", 403, lines, clause=ACCESS)
-    yield _case("two-origins", 400, (JSON_TYPE, LENGTH, "Origin: http://127.0.0.1", f"Origin: http://{EVIL}"))
+    yield _case(
+        "two-origins",
+        400,
+        (JSON_TYPE, LENGTH, "Origin: http://127.0.0.1", f"Origin: http://{EVIL}"),
+    )
 
 
 def _lengths() -> Iterator[BadInput]:
     size = len(PING)
     for name, value in (
-        *(("negative", "-1"), ("with-a-sign", f"+{size}"), ("in-hex", f"0x{size:x}"), ("a-fraction", f"{size}.0")),
-        *(("with-an-exponent", "1e2"), ("a-word", "many"), ("two-numbers", f"{size}, {size + 1}"), ("empty", "")),
-        *(("with-a-blank-inside", "4 0"), ("beyond-64-bits", "9" * 30)),
+        ("negative", "-1"),
+        ("with-a-sign", f"+{size}"),
+        ("in-hex", f"0x{size:x}"),
+        ("a-fraction", f"{size}.0"),
+        ("with-an-exponent", "1e2"),
+        ("a-word", "many"),
+        ("two-numbers", f"{size}, {size + 1}"),
+        ("empty", ""),
+        ("with-a-blank-inside", "4 0"),
+        ("beyond-64-bits", "9" * 30),
     ):
         yield _case(f"a-length-{name}", 400, (JSON_TYPE, f"Content-Length: {value}"))
     yield _case("two-lengths", 400, (JSON_TYPE, LENGTH, f"Content-Length: {size + 1}"))
@@ -138,9 +228,15 @@ def _lengths() -> Iterator[BadInput]:
     yield _case("neither-length-nor-chunks", 400, (JSON_TYPE,), b"", code="E034", clause="JSON.syntax")
     short = (JSON_TYPE, f"Content-Length: {size - 5}")
     yield _case("a-length-too-short", 400, short, code="E034", clause="JSON.syntax")
+    # The body never becomes complete: there is nothing to answer.
     yield _case("a-length-too-long", None, (JSON_TYPE, f"Content-Length: {size + 5}"), ends=True)
     yield _case("a-length-without-a-body", None, (JSON_TYPE, LENGTH), b"", ends=True)
-    yield _case("a-body-that-stops-half-way-and-is-waited-for", 408, (JSON_TYPE, LENGTH), PING[: size // 2])
+    yield _case(
+        "a-body-that-stops-half-way-and-is-waited-for",
+        408,
+        (JSON_TYPE, LENGTH),
+        PING[: size // 2],
+    )
 
 
 def _chunks() -> Iterator[BadInput]:
@@ -156,12 +252,26 @@ def _chunks() -> Iterator[BadInput]:
     ):
         yield _case(f"chunks-{name}", 400, (JSON_TYPE, CHUNKED), data)
     yield _case("chunks-without-end", None, (JSON_TYPE, CHUNKED), _WHOLE_CHUNK[:-5], ends=True)
-    for coding in ("gzip, chunked", "chunked, gzip", "gzip", "identity", "xchunked", "chunked, chunked"):
+    # Only "chunked", alone and once, tells where a body ends; anything else invites request smuggling.
+    for coding in (
+        "gzip, chunked",
+        "chunked, gzip",
+        "gzip",
+        "identity",
+        "xchunked",
+        "chunked, chunked",
+    ):
         lines = (JSON_TYPE, f"Transfer-Encoding: {coding}")
         yield _case(f"the-transfer-encoding-{coding}", 400, lines, _WHOLE_CHUNK)
     twice = (JSON_TYPE, CHUNKED, CHUNKED)
     yield _case("chunked-twice", 400, twice, _WHOLE_CHUNK)
-    yield _case("chunks-in-HTTP-1.0", 400, (JSON_TYPE, CHUNKED), _WHOLE_CHUNK, first="POST {path} HTTP/1.0")
+    yield _case(
+        "chunks-in-HTTP-1.0",
+        400,
+        (JSON_TYPE, CHUNKED),
+        _WHOLE_CHUNK,
+        first="POST {path} HTTP/1.0",
+    )
 
 
 def _heads() -> Iterator[BadInput]:
@@ -190,25 +300,32 @@ def _heads() -> Iterator[BadInput]:
         ("zeros", b"\0" * 64),
         ("an-answer-instead-of-a-request", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
     ):
-        yield BadInput(f"{FRAMING}/{name}", FRAMING, name.replace("-", " "), Expected(400), _verbatim(data))
-    endless = _verbatim(b"POST /" + b"x" * 40_000)
-    yield BadInput(f"{FRAMING}/a-first-line-without-end", FRAMING, "a first line without end", Expected(431), endless)
-    yield BadInput(f"{FRAMING}/half-a-head", FRAMING, "half a head", Expected(None), _verbatim(b"POST /mcp HT", True))
-
-
-def _verbatim(data: bytes, ends: bool = False) -> Make:
-    return lambda standing: RawRequest(standing.url, verbatim=data, ends=ends)
+        yield _verbatim(name, data, 400)
+    yield _verbatim("a-first-line-without-end", b"POST /" + b"x" * 40_000, 431)
+    yield _verbatim("half-a-head", b"POST /mcp HT", None, ends=True)
 
 
 def _sizes(limit: int) -> Iterator[BadInput]:
-    """Bodies beyond what the role takes, however their length is told."""
+    """Send bodies that are too large for the role, in every way to state a length."""
     clause = "SIZE.requests" if limit == MESSAGE_LIMIT else "SIZE.from_the_manager"
     large = PING + b" " * (limit + 1 - len(PING))
     yield _case(
-        "one-byte-too-many", 413, (JSON_TYPE, f"Content-Length: {len(large)}"), large, code="E037", clause=clause
+        "one-byte-too-many",
+        413,
+        (JSON_TYPE, f"Content-Length: {len(large)}"),
+        large,
+        code="E037",
+        clause=clause,
     )
-    chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(large), large)
-    yield _case("one-byte-too-many-in-a-chunk", 413, (JSON_TYPE, CHUNKED), chunk, code="E037", clause=clause)
+    lines = (JSON_TYPE, CHUNKED)
+    yield _case(
+        "one-byte-too-many-in-a-chunk",
+        413,
+        lines,
+        _chunked(large),
+        code="E037",
+        clause=clause,
+    )
     for name, size in (("a-gigabyte", 2**30), ("an-exabyte", 2**60)):
         lines = (JSON_TYPE, f"Content-Length: {size}")
         yield _case(f"{name}-announced", 413, lines, b"", code="E037", clause=clause)

@@ -1,12 +1,22 @@
-"""A run of the catalogue: every bad input is sent, its answer held against the one it must get, and the agent's state
-against what it was before."""
+"""A run of the catalogue: every bad input is sent, its answer is compared with the expected one, and the agent's state
+with the state before."""
+
+# Theory of operation
+#
+# The run goes through the phases of a league (cases.py). At the start of each phase the kit brings the league there and
+# waits until the agent's state stands still. Then it sends the cases of the phase, one after another, and looks at the
+# state after each: that state is the "before" of the next case, so a change is blamed on the case that made it.
+#
+# The verdict depends on two questions. Did the state change? Then it is a failure, whatever the answer. Was it refused?
+# A refusal with another status or error than the catalogue's is a warning only; no answer, a server error (5xx) and an
+# answer as if nothing were wrong are failures. Cases that only a member can send are untestable if the kit is none.
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from league_kit.bad_input.cases import PLAYER, ROLES, BadInput, Phase, Standing
@@ -14,7 +24,7 @@ from league_kit.bad_input.framing import framing
 from league_kit.bad_input.joining import advance, find_role, join, observed, settled
 from league_kit.bad_input.speaking import speaking
 from league_kit.bad_input.wrong_messages import wrong_messages
-from league_kit.clauses import Clause, clauses
+from league_kit.clauses import clauses, for_role, is_below
 from league_kit.kit import Kit, Notify, Options, open_kit
 from league_kit.kit_server import KitServer
 from league_kit.outcome import CheckOutcome, broken, kept, untestable, warning
@@ -23,135 +33,160 @@ from league_kit.runner import CheckReport, CheckResult
 from league_kit.wire import Trouble
 
 UNCHANGED: Final = "KEEPING.refused_changes_nothing"
-STRANGER: Final = "it is said by a member, and the kit is none"
+STRANGER: Final = "only a member can send it, and the kit is not a member"
 Observe = Callable[[], Awaitable[str]]
-"""The state of the agent, as a text that differs if it does."""
+"""The state of the agent, as a text that differs if the state does."""
 
 
 def catalogue(role: str) -> list[BadInput]:
-    """Every bad input for an agent of this role, in the order in which they are sent."""
-    found = (*framing(role), *wrong_messages(role), *speaking(role))
-    return sorted(found, key=lambda one: one.phase)
+    """Return every bad input for an agent of this role, in the order in which they are sent."""
+    cases = (*framing(role), *wrong_messages(role), *speaking(role))
+    return sorted(cases, key=lambda case: case.phase)
 
 
-def _below(known: Iterable[BadInput], only: Iterable[str]) -> list[BadInput]:
-    """Those whose id, or clause, is one of these or lies below it; without any, all."""
-    wanted = tuple(only)
-    return [one for one in known if not wanted or any(_is_below(one, name) for name in wanted)]
-
-
-def _is_below(one: BadInput, name: str) -> bool:
-    return any(text == name or text.startswith((f"{name}.", f"{name}/")) for text in (one.id, one.clause))
+def _below(cases: Iterable[BadInput], only: Iterable[str]) -> list[BadInput]:
+    """Return the cases whose id, or clause, is one of these or lies below it; without any, all."""
+    names = tuple(only)
+    if not names:
+        return list(cases)
+    return [case for case in cases if any(is_below(case.id, name) or is_below(case.clause, name) for name in names)]
 
 
 def listed(role: str | None, only: Iterable[str] = ()) -> list[dict[str, str]]:
-    """What is sent to an agent of this role, or to any: a row each, for people."""
-    found = {one.id: one for each in ([role] if role else ROLES) for one in _below(catalogue(each), only)}
-    if only and not found:
+    """Return a row for people per bad input for an agent of this role, or of any."""
+    roles = (role,) if role else ROLES
+    cases = {case.id: case for each in roles for case in _below(catalogue(each), only)}
+    if only and not cases:
         raise ValueError(f"there is no bad input {', '.join(only)}; --list shows all")
-    clause = clauses()
-    return [
-        {"id": one.id, "level": clause[one.clause].level, "section": clause[one.clause].section, "sentence": told}
-        for one in found.values()
-        if (told := f"{one.what}: {one.expected}")
-    ]
+    rows = []
+    for case in cases.values():
+        clause = clauses()[case.clause]
+        rows.append(
+            {
+                "id": case.id,
+                "level": clause.level,
+                "section": clause.section,
+                "sentence": f"{case.what}: {case.expected}",
+            }
+        )
+    return rows
 
 
 def check_hostile(options: Options, role: str, notify: Notify) -> CheckReport:
-    """`run`, for callers without an event loop."""
+    """Do the same as `run`, for callers without an event loop."""
     return asyncio.run(run(options, role, notify=notify))
 
 
 async def run(
-    options: Options, role: str = "", also: Observe | None = None, notify: Notify = lambda _: None
+    options: Options,
+    role: str = "",
+    also: Observe | None = None,
+    notify: Notify = lambda _: None,
 ) -> CheckReport:
-    """Send everything; `role` is found out if it is not given. `also` observes more of the state than can be seen from
-    outside. ValueError: it cannot be sent anything."""
+    """Send everything; without `role` the kit finds it out. `also` observes more of the state than can be seen from
+    outside. ValueError: the agent cannot be sent anything."""
     record = RunRecord(options.target, options.time_scale)
     server = KitServer(record, drops_first=False, derives=True)
     began = time.monotonic()
     async with open_kit(options, server, record, notify) as kit:
         role = role or await find_role(kit)
-        results = await _send_all(kit, role, also)
+        results = await _Sender(kit, role, also).send_all()
     return CheckReport(record, tuple(results), time.monotonic() - began, kit.manager_url, role)
 
 
-async def _send_all(kit: Kit, role: str, also: Observe | None) -> list[CheckResult]:
-    standing = await join(kit, role)
-    results: list[CheckResult] = []
-    cases = _below(catalogue(role), kit.options.only)
-    for phase in sorted({one.phase for one in cases}):
-        standing = await advance(kit, standing, phase)
-        before = await settled(kit, standing) + (await also() if also else "")
-        for case in (one for one in cases if one.phase is phase):
-            outcome, before = await _send(kit, case, standing, before, also)
-            results.append(CheckResult(_clause(case, role), outcome, case.id))
-    return results
+@dataclass(slots=True)
+class _Sender:
+    """Sends the catalogue, and remembers the agent's state between two bad inputs."""
 
+    kit: Kit
+    role: str
+    also: Observe | None
+    state: str = ""
 
-async def _send(
-    kit: Kit, case: BadInput, standing: Standing, before: str, also: Observe | None
-) -> tuple[CheckOutcome, str]:
-    """The outcome, and the state after it."""
-    if kit.record.is_gone:
-        gone = kit.record.probes[-1].label
-        return untestable(f"nobody listens any more since this was sent: {gone}"), before
-    if standing.missing and (case.as_member or case.phase > Phase.OPEN):
-        return untestable(f"{STRANGER}: {standing.missing}"), before
-    probe = await kit.send_bad(case.what, case.make(standing))
-    after = await observed(kit, standing) + (await also() if also else "")
-    outcome = judged(case, probe, before == after, _may_be_taken(case, standing.role))
-    return replace(outcome, fault=_answered(probe)), after
+    async def send_all(self) -> list[CheckResult]:
+        standing = await join(self.kit, self.role)
+        results: list[CheckResult] = []
+        cases = _below(catalogue(self.role), self.kit.options.only)
+        for phase in sorted({case.phase for case in cases}):
+            standing = await advance(self.kit, standing, phase)
+            self.state = await settled(self.kit, standing) + await self._more()
+            for case in cases:
+                if case.phase is phase:
+                    outcome = await self._send(case, standing)
+                    clause = for_role(clauses()[case.clause], self.role)
+                    results.append(CheckResult(clause, outcome, case.id))
+        return results
 
+    async def _more(self) -> str:
+        return await self.also() if self.also else ""
 
-def _may_be_taken(case: BadInput, role: str) -> bool:
-    """Players may take more than they should (spec section 4.4), and a SHOULD never fails."""
-    return role == PLAYER or clauses()[case.clause].level == "SHOULD"
-
-
-def _clause(case: BadInput, role: str) -> Clause:
-    clause = clauses()[case.clause]
-    return replace(clause, level=clause.player_level or clause.level) if role == PLAYER else clause
+    async def _send(self, case: BadInput, standing: Standing) -> CheckOutcome:
+        record = self.kit.record
+        if record.is_gone:
+            return untestable(f"the agent stopped listening after this was sent: {record.probes[-1].label}")
+        if standing.missing and (case.as_member or case.phase > Phase.OPEN):
+            return untestable(f"{STRANGER}: {standing.missing}")
+        probe = await self.kit.send_bad(case.what, case.make(standing))
+        before = self.state
+        self.state = await observed(self.kit, standing) + await self._more()
+        # Players may accept more than they should (spec section 4.4), and a SHOULD never fails.
+        may_be_taken = self.role == PLAYER or clauses()[case.clause].level == "SHOULD"
+        outcome = judged(case, probe, before == self.state, may_be_taken)
+        return replace(outcome, fault=_answered(probe))
 
 
 def judged(case: BadInput, probe: Probe, is_unchanged: bool, may_be_taken: bool) -> CheckOutcome:
-    """No answer, an answer as if it were right, and another state are failures; another refusal than the catalogue's is
-    a warning."""
-    found, status = _answered(probe), probe.response.status
-    told = f"sent {case.what}; answered {found}"
+    """Judge an answer. No answer, a normal answer and a changed state are failures; a refusal that differs from the
+    catalogue's is a warning."""
+    answer = _answered(probe)
+    detail = f"sent {case.what}; answered {answer}"
     if not is_unchanged:
-        advice = "Judge a request wholly before you change anything, and change nothing when you refuse it."
-        return broken(f"{told}, and the agent's state is another than before [{UNCHANGED}]", advice, probe)
-    if found == str(case.expected):
-        return kept(told, [probe])
-    wanted = f"{told}; expected {case.expected}"
+        advice = "Judge a request completely before you change anything, and change nothing when you refuse it."
+        return broken(f"{detail}, and the agent's state has changed [{UNCHANGED}]", advice, probe)
+    if answer == str(case.expected):
+        return kept(detail, [probe])
+    detail = f"{detail}; expected {case.expected}"
     if case.expected.status is None or probe.trouble is Trouble.BROKEN:
-        return warning(wanted, "Answer what is not HTTP with a status, or end the connection.", probe)
+        return warning(detail, "Answer what is not HTTP with a status, or end the connection.", probe)
     if probe.trouble is not None:
-        return broken(wanted, "Answer every request, and keep listening whatever was sent.", probe)
+        return broken(detail, "Answer every request, and keep listening whatever was sent.", probe)
+    status = probe.response.status
     is_refused = probe.parsed.error is not None or status >= 400
     if is_refused and status < 500:
-        return warning(wanted, "Refuse it with the status and the error of the catalogue (2.4, 10.1).", probe)
-    taken = warning if may_be_taken and status < 500 else broken
-    return taken(wanted, "Refuse what breaks a clause; do nothing of what it asks.", probe)
+        return warning(
+            detail,
+            "Refuse it with the status and the error of the catalogue (2.4, 10.1).",
+            probe,
+        )
+    outcome = warning if may_be_taken and status < 500 else broken
+    return outcome(
+        detail,
+        "Refuse a request that breaks a clause, and do nothing that it asks for.",
+        probe,
+    )
 
 
 def _answered(probe: Probe) -> str:
-    """The answer in the words in which the expected one is told."""
+    """Describe the answer in the words of `Expected`."""
     if probe.trouble is Trouble.BROKEN and not probe.response.raw:
         return "the end of the connection"
     if probe.trouble is not None:
         return probe.response.detail
-    error, status = probe.parsed.error, f"status {probe.response.status}"
+    error = probe.parsed.error
+    status = f"status {probe.response.status}"
     if error is None:
         return status
-    number = error.number if error.number is not None else _number_in(probe.parsed.fields)
-    if error.code is None:
-        return status if probe.response.status >= 400 else f"{status}, an error without a code ({number})"
-    return f"{status}, {error.code} {error.name} ({number})"
+    number = error.number
+    if number is None:
+        number = _number_in(probe.parsed.fields)
+    if error.code is not None:
+        return f"{status}, {error.code} {error.name} ({number})"
+    if probe.response.status >= 400:
+        return status
+    return f"{status}, an error without a code ({number})"
 
 
-def _number_in(result: Mapping[str, Any]) -> object:
-    """The number of an error that came as a result: of a rejected registration, or of a query (Any: JSON)."""
-    inner = result.get("error")
-    return (inner if isinstance(inner, dict) else result).get("rpc_code")
+def _number_in(result: Mapping[str, Any]) -> Any:
+    """Return the number of an error that came as a result: of a rejected registration, or of a query (Any: JSON)."""
+    error = result.get("error")
+    return error.get("rpc_code") if isinstance(error, dict) else result.get("rpc_code")

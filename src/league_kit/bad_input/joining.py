@@ -1,12 +1,19 @@
 """How the kit gets a standing: as a member of a manager's league, or as the manager of a player or a referee."""
 
+# Against a manager, the kit registers two players and two referees of its own, in two steps: while the league is open,
+# a player and a referee are in it and places are left; with the other two it is full and starts. From the match that
+# one of the kit's referees is given, the standing learns the live ids of match and players.
+#
+# Against a player or a referee, the kit waits until the agent registers with it. Without --listen it cannot, and the
+# cases that need a member are untestable.
+
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from league.protocol import tokens
@@ -15,6 +22,8 @@ from league_kit.bad_input.cases import (
     LEAGUE_WORD,
     MANAGER,
     OTHERS_TOKENS,
+    PLAYER,
+    REFEREE,
     Phase,
     Standing,
     call_of,
@@ -31,147 +40,194 @@ from league_kit.wire import RawRequest, send_request
 START_S: Final = 20.0
 """How long a league may take to give the kit's referee its match once everybody has registered."""
 SETTLE_S: Final = 0.3
-FIRST, SECOND = (("player", "P01"), ("referee", "REF01")), (("player", "P02"), ("referee", "REF02"))
-_METHODS: Final = (("manager", "register_player"), ("player", "handle_game_invitation"), ("referee", "notify_round"))
+
+
+class _Member(NamedTuple):
+    """An agent that the kit plays in a manager's league, under the id that the right messages use for it."""
+
+    role: str
+    word: str
+
+    @property
+    def name(self) -> str:
+        return f"Kit {self.word.title()}"
+
+    @property
+    def path(self) -> str:
+        return f"{HOSTED}{self.word}/mcp"
+
+
+FIRST: Final = (_Member(PLAYER, "P01"), _Member(REFEREE, "REF01"))
+SECOND: Final = (_Member(PLAYER, "P02"), _Member(REFEREE, "REF02"))
+SPARE: Final = _Member(PLAYER, "spare")
+_METHODS: Final = {
+    MANAGER: "register_player",
+    PLAYER: "handle_game_invitation",
+    REFEREE: "notify_round",
+}
+"""A method that only this role knows."""
 PAGES: Final = ("/api/league", "/api/standings", "/api/schedule", "/api/agents")
-STATES: Final = {"referee": "ping", "player": "get_player_state"}
-NOTED: Final = ("journal_seq", "refused", "deviations", "applicants", "contested", "timestamp", "conversation_id")
-"""What may change when something was refused: it is noted who sent it, whom it posed as, and who waits for approval."""
+STATES: Final = {REFEREE: "ping", PLAYER: "get_player_state"}
+NOTED: Final = (
+    "journal_seq",
+    "refused",
+    "deviations",
+    "applicants",
+    "contested",
+    "timestamp",
+    "conversation_id",
+)
+"""Fields that may change when something was refused: notes about the sender, the agent it posed as, and applicants that
+wait for approval."""
 
 
 async def find_role(kit: Kit) -> str:
-    """What the agent is: the role whose method it knows. ValueError if it knows none."""
-    for role, method in _METHODS:
+    """Return the role whose method the agent knows. ValueError if it knows none."""
+    for role, method in _METHODS.items():
         probe = await _ask(kit, f"is it a {role}?", encoded(call_of({}, method, kit.next_id())))
         if probe.trouble is not None:
             raise ValueError(f"{kit.options.target}: {probe.why_not()}. Is the agent running?")
         if probe.parsed.error is not None and not probe.parsed.error.says_unknown:
             return role
-    raise ValueError("it knows no method of a manager, a player or a referee; say which it is with --role")
+    raise ValueError("it knows no method of a manager, a player or a referee; state its role with --role")
 
 
 async def join(kit: Kit, role: str) -> Standing:
-    """The standing with which the catalogue begins."""
+    """Return the standing with which the catalogue begins."""
     if role == MANAGER:
-        spare = {"spare endpoint": _endpoint(kit, "spare"), **_taken(kit)}
-        return await _register(kit, Standing(kit.options.target, role, spare), FIRST)
-    record = kit.record
+        words = {"spare endpoint": kit.server.url + SPARE.path}
+        for member in FIRST:
+            words |= _taken(kit, member)
+        return await _register(kit, Standing(kit.options.target, role, words), FIRST)
     await _await_registration(kit)
-    member = record.member
-    us = member.id if member is not None else "P01"
-    words = {LEAGUE_WORD: LEAGUE, ("P01" if role == "player" else "REF01"): us}
+    return _as_manager(kit, role)
+
+
+def _as_manager(kit: Kit, role: str) -> Standing:
+    """Return the standing of the kit as manager of the agent, with tokens derived as the protocol derives them."""
+    member = kit.record.member
+    agent_id = "P01" if member is None else member.id
+    words = {LEAGUE_WORD: LEAGUE, ("P01" if role == PLAYER else "REF01"): agent_id}
     if member is None:
-        shown = {tokens.MANAGER: kit.writer.manager_token, "REF01": kit.writer.referee_token}
-        return Standing(kit.options.target, role, words, shown)
+        own_tokens = {
+            tokens.MANAGER: kit.writer.manager_token,
+            "REF01": kit.writer.referee_token,
+        }
+        return Standing(kit.options.target, role, words, own_tokens)
     key = tokens.deriver(member.tokens[-1])
-    shown = {
-        tokens.MANAGER: tokens.derive(key, tokens.MANAGER, us, LEAGUE),
-        "REF01": tokens.derive(key, "REF01", us, LEAGUE, "R1M1", 1),
-    }
+    of_manager = tokens.derive(key, tokens.MANAGER, agent_id, LEAGUE)
     others = (
-        shown[tokens.MANAGER],
-        tokens.derive(key, "REF02", us, LEAGUE, "R1M1", 1),
-        tokens.derive(key, "REF01", us, LEAGUE, "R2M1", 1),
+        of_manager,
+        tokens.derive(key, "REF02", agent_id, LEAGUE, "R1M1", 1),
+        tokens.derive(key, "REF01", agent_id, LEAGUE, "R2M1", 1),
         member.tokens[-1],
     )
-    shown |= dict(zip(OTHERS_TOKENS, others, strict=True))
-    return Standing(kit.options.target, role, words, shown)
+    derived = {
+        tokens.MANAGER: of_manager,
+        "REF01": tokens.derive(key, "REF01", agent_id, LEAGUE, "R1M1", 1),
+        **dict(zip(OTHERS_TOKENS, others, strict=True)),
+    }
+    return Standing(kit.options.target, role, words, derived)
 
 
 async def _await_registration(kit: Kit) -> None:
+    record = kit.record
     if kit.options.listen is None:
-        kit.record.listening = "no agent could register: the kit was not told to listen (--listen PORT)"
+        record.listening = "no agent could register, because the kit does not listen (use --listen PORT)"
         return
-    if kit.record.member is None:
-        await kit.server.wait_for(lambda _: kit.record.member is not None, kit.options.wait_s)
-    if kit.record.member is None:
-        kit.record.listening = f"nobody registered at {kit.manager_url} within {kit.options.wait_s:g} seconds"
+    if record.member is None:
+        await kit.server.wait_for(lambda _: record.member is not None, kit.options.wait_s)
+    if record.member is None:
+        record.listening = f"nobody registered at {kit.manager_url} within {kit.options.wait_s:g} seconds"
     await asyncio.sleep(SETTLE_S)
 
 
 async def advance(kit: Kit, standing: Standing, phase: Phase) -> Standing:
-    """Bring the league to this phase; a standing with the reason why not, where it does not come to it."""
+    """Bring the league to this phase; if that fails, return a standing with the reason."""
     if standing.missing or phase is Phase.OPEN:
         return standing
     if standing.role != MANAGER:
-        return standing if kit.record.member is not None else replace(standing, missing=kit.record.listening)
+        if kit.record.member is None:
+            return replace(standing, missing=kit.record.listening)
+        return standing
     if phase is Phase.RUNNING:
         return await _begin(kit, await _register(kit, standing, SECOND))
-    reported = await _say(kit, "MATCH_RESULT_REPORT", standing)
-    if reported.parsed.error is not None or not reported.is_readable:
-        return replace(standing, missing=f"the kit's result was not accepted: {reported.why_not()}")
+    message = right_message("MATCH_RESULT_REPORT", standing)
+    report = await _say(kit, EXCHANGES["MATCH_RESULT_REPORT"].method, "MATCH_RESULT_REPORT", message)
+    if report.parsed.error is not None or not report.is_readable:
+        return replace(standing, missing=f"the kit's result was not accepted: {report.why_not()}")
     return standing
 
 
 # --- members of a manager's league ------------------------------------------------------------------------------------
 
 
-def _endpoint(kit: Kit, name: str) -> str:
-    return f"{kit.server.url}{HOSTED}{name}/mcp"
+def _taken(kit: Kit, member: _Member) -> dict[str, str]:
+    """Return the name and endpoint of a member, for newcomers that claim the same."""
+    part = f"{member.role}_meta"
+    return {
+        f"taken {part}": member.name,
+        f"TAKEN {part}": member.name.upper(),
+        f"endpoint {part}": kit.server.url + member.path,
+    }
 
 
-def _taken(kit: Kit) -> dict[str, str]:
-    """Names and endpoints of the first two members, for newcomers that want the same."""
-    words: dict[str, str] = {}
-    for role, known in FIRST:
-        part = f"{role}_meta"
-        words |= {
-            f"taken {part}": _name(known),
-            f"TAKEN {part}": _name(known).upper(),
-            f"endpoint {part}": _endpoint(kit, known),
-        }
-    return words
-
-
-def _name(known: str) -> str:
-    return f"Kit {known.title()}"
-
-
-async def _register(kit: Kit, standing: Standing, members: tuple[tuple[str, str], ...]) -> Standing:
-    for role, known in members:
-        kind = "LEAGUE_REGISTER_REQUEST" if role == "player" else "REFEREE_REGISTER_REQUEST"
+async def _register(kit: Kit, standing: Standing, members: tuple[_Member, ...]) -> Standing:
+    for member in members:
+        kind = "LEAGUE_REGISTER_REQUEST" if member.role == PLAYER else "REFEREE_REGISTER_REQUEST"
         message = right_message(kind, standing)
-        message["sender"] = f"{role}:{known.lower()}"
-        meta = {"display_name": _name(known), "contact_endpoint": _endpoint(kit, known)}
-        message[f"{role}_meta"] = {**message[f"{role}_meta"], **meta}
+        message["sender"] = f"{member.role}:{member.word.lower()}"
+        message[f"{member.role}_meta"] |= {
+            "display_name": member.name,
+            "contact_endpoint": kit.server.url + member.path,
+        }
         message.pop("auth_token", None)
-        body = encoded(call_of(message, method_of(kind), kit.next_id()))
-        probe = await _ask(kit, f"registration of {known}", body)
-        given = probe.parsed.fields
-        if given.get("status") != "ACCEPTED":
-            why = probe.why_not() if probe.parsed.error is not None or probe.trouble else str(dict(given))[:200]
-            return replace(standing, missing=f"the kit could not register as a {role}: {why}")
-        standing = _with_member(standing, known, str(given.get(f"{role}_id")), given)
+        probe = await _say(kit, f"registration of {member.word}", kind, message)
+        answer = probe.parsed.fields
+        if answer.get("status") != "ACCEPTED":
+            reason = str(dict(answer))[:200]
+            if probe.parsed.error is not None or probe.trouble:
+                reason = probe.why_not()
+            return replace(standing, missing=f"the kit could not register as a {member.role}: {reason}")
+        standing = _with_member(standing, member, answer)
     return standing
 
 
-def _with_member(standing: Standing, known: str, agent_id: str, given: Mapping[str, Any]) -> Standing:
-    """Any: JSON."""
-    words = {**standing.words, known: agent_id}
-    if isinstance(given.get("league_id"), str):
-        words[LEAGUE_WORD] = given["league_id"]
-    return replace(standing, words=words, tokens={**standing.tokens, agent_id: str(given.get("auth_token"))})
+def _with_member(standing: Standing, member: _Member, answer: Mapping[str, Any]) -> Standing:
+    """Add a member that the manager accepted (Any: JSON)."""
+    agent_id = str(answer.get(f"{member.role}_id"))
+    words = {**standing.words, member.word: agent_id}
+    if isinstance(answer.get("league_id"), str):
+        words[LEAGUE_WORD] = answer["league_id"]
+    all_tokens = {**standing.tokens, agent_id: str(answer.get("auth_token"))}
+    return replace(standing, words=words, tokens=all_tokens)
 
 
 async def _begin(kit: Kit, standing: Standing) -> Standing:
     """Wait until one of the kit's referees was given a match; it is called REF01 from now on."""
     if standing.missing:
         return standing
+    first_referee = FIRST[1]
+    second_referee = SECOND[1]
 
-    def gives_match(one: Arrival) -> bool:
-        is_referees = one.place in (f"{HOSTED}REF01/mcp", f"{HOSTED}REF02/mcp")
-        return is_referees and one.kind == "ROUND_ANNOUNCEMENT" and bool(one.message.get("matches"))
+    def gives_match(request: Arrival) -> bool:
+        is_referees = request.place in (first_referee.path, second_referee.path)
+        return is_referees and request.kind == "ROUND_ANNOUNCEMENT" and bool(request.message.get("matches"))
 
-    there = [one for one in kit.record.arrivals if gives_match(one)]
-    given = there[0] if there else await kit.server.wait_for(gives_match, START_S)
-    if given is None:
-        why = f"its league gave the kit's referee no match within {START_S:g} seconds (start it with --players 2)"
-        return replace(standing, missing=why)
-    match = given.message["matches"][0]
-    words = {**standing.words, "R1M1": str(match["match_id"])}
-    words["P01"], words["P02"] = str(match["player_A_id"]), str(match["player_B_id"])
-    if given.place == f"{HOSTED}REF02/mcp":
-        words["REF01"], words["REF02"] = words["REF02"], words["REF01"]
+    announcement = await kit.server.wait_for(gives_match, START_S)
+    if announcement is None:
+        reason = f"its league gave the kit's referee no match within {START_S:g} seconds (start it with --players 2)"
+        return replace(standing, missing=reason)
+    match = announcement.message["matches"][0]
+    words = {
+        **standing.words,
+        "R1M1": str(match["match_id"]),
+        "P01": str(match["player_A_id"]),
+        "P02": str(match["player_B_id"]),
+    }
+    if announcement.place == second_referee.path:
+        words["REF01"] = standing.words["REF02"]
+        words["REF02"] = standing.words["REF01"]
     return replace(standing, words=words)
 
 
@@ -179,21 +235,23 @@ async def _begin(kit: Kit, standing: Standing) -> Standing:
 
 
 async def observed(kit: Kit, standing: Standing) -> str:
-    """What can be seen of the agent's state from outside, without what is noted about whoever was refused."""
+    """Return the agent's state as far as it can be seen from outside, without the notes about refused requests."""
     if standing.role == MANAGER:
-        found = [await _page(kit, path) for path in PAGES]
-        if any(found):
-            return str(found)
+        pages = [await _page(kit, path) for path in PAGES]
+        if any(pages):
+            return str(pages)
         return str([await _query(kit, standing, kind) for kind in ("GET_STATUS", "GET_STANDINGS")])
-    response = await send_request(RawRequest(standing.url, encoded(call_of({}, STATES[standing.role]))), START_S)
+    request = RawRequest(standing.url, encoded(call_of({}, STATES[standing.role])))
+    response = await send_request(request, START_S)
     return response.body.decode(errors="replace")
 
 
 async def _page(kit: Kit, path: str) -> object:
-    parts = urlsplit(kit.options.target)
-    url = parts._replace(path=path, query="").geturl()
+    url = urlsplit(kit.options.target)._replace(path=path, query="").geturl()
     probe = await kit.send_aside(RawRequest(url, method="GET", content_type=None))
-    return _without_notes(probe.parsed.content) if probe.response.status == 200 else None
+    if probe.response.status != 200:
+        return None
+    return _without_notes(probe.parsed.content)
 
 
 async def _query(kit: Kit, standing: Standing, query_type: str) -> object:
@@ -207,23 +265,27 @@ async def _query(kit: Kit, standing: Standing, query_type: str) -> object:
 
 def _without_notes(value: object) -> object:
     if isinstance(value, dict):
-        return {name: _without_notes(one) for name, one in value.items() if name not in NOTED}
-    return [_without_notes(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_notes(item) for name, item in value.items() if name not in NOTED}
+    if isinstance(value, list):
+        return [_without_notes(item) for item in value]
+    return value
 
 
 async def settled(kit: Kit, standing: Standing) -> str:
-    """The state, once it stands still: what was sent before may still be at work."""
+    """Return the state once it stands still: an earlier request may still be at work."""
     until = time.monotonic() + START_S
-    before, now = "", await observed(kit, standing)
-    while before != now and time.monotonic() < until:
+    before = ""
+    state = await observed(kit, standing)
+    while before != state and time.monotonic() < until:
         await asyncio.sleep(SETTLE_S)
-        before, now = now, await observed(kit, standing)
-    return now
+        before = state
+        state = await observed(kit, standing)
+    return state
 
 
-async def _say(kit: Kit, kind: str, standing: Standing) -> Probe:
-    message = right_message(kind, standing)
-    return await _ask(kit, EXCHANGES[kind].method, encoded(call_of(message, method_of(kind), kit.next_id())))
+async def _say(kit: Kit, label: str, kind: str, message: dict[str, Any]) -> Probe:
+    """Send a message (Any: JSON)."""
+    return await _ask(kit, label, encoded(call_of(message, method_of(kind), kit.next_id())))
 
 
 async def _ask(kit: Kit, label: str, body: bytes) -> Probe:

@@ -1,33 +1,54 @@
-"""The fields of what players say (spec sections 3 and 5): every message is read strictly, clause by clause."""
+"""The fields of players' messages (spec sections 3 and 5): every message is read strictly, clause by clause."""
+
+# These checks come from the specification: every clause about a field becomes a check here, unless another module has a
+# special one. Messages are read with the profile `strict`, whatever the manager would forgive: compat is for playing,
+# not for judging.
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from league.protocol import timestamps
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS, MESSAGES
-from league_kit.checks.common import accepted
 from league_kit.clauses import Clause
-from league_kit.outcome import Check, CheckOutcome, Evidence, Verdict, broken, kept, untestable, warning
+from league_kit.outcome import (
+    Check,
+    CheckOutcome,
+    Evidence,
+    Verdict,
+    broken,
+    kept,
+    untestable,
+    warning,
+)
 from league_kit.record import Probe, RunRecord
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
-Message = tuple[Evidence, str, Mapping[str, object] | object]
-
 OF_MEMBERS = ("player_id", "sender", "auth_token")
-"""What a player can only know once a manager has registered it."""
+"""Fields that a player can only know once a manager has registered it."""
 STRANGER = (
     "the player did not register, so it has no id and no token yet; `--listen PORT` lets it register with the kit first"
 )
-JOIN, CHOICE = "GAME_JOIN_ACK.accept", "CHOOSE_PARITY_RESPONSE.parity_choice"
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {JOIN: ("accepted", "status"), CHOICE: ("choice",)}
+JOIN = "GAME_JOIN_ACK.accept"
+CHOICE = "CHOOSE_PARITY_RESPONSE.parity_choice"
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    JOIN: ("accepted", "status"),
+    CHOICE: ("choice",),
+}
 """Other names that are in use for a field; compat understands them, the documents do not have them."""
 RIGHT: Mapping[str, str] = {JOIN: "accept: true", CHOICE: 'parity_choice: "even" or "odd"'}
+ABSENT: Mapping[str, str] = {
+    "LEAGUE_REGISTER_REQUEST": "the player did not register",
+    "LEAGUE_QUERY": "the player sent the manager no query",
+    "GAME_MOVE_RESPONSE": "the player made no move in a game other than even_odd",
+}
+"""Why a message could not be judged, if not simply because it never came."""
 
 _SCENARIOS: Mapping[str, tuple[str, ...]] = {
     "LEAGUE_REGISTER_REQUEST": ("registration",),
@@ -43,37 +64,48 @@ _SCENARIOS: Mapping[str, tuple[str, ...]] = {
 _EVERYTHING = ("registration", "dialect", "match", "notifications", "correction", "end")
 
 
+class Message(NamedTuple):
+    """Something the player sent that has to be a message of this type."""
+
+    evidence: Evidence
+    kind: str
+    content: object
+
+
 def messages_of(record: RunRecord) -> Iterator[Message]:
-    """Everything the player sent that has to be a message: the evidence, the type it should have, and its content."""
-    for one in record.probes:
-        if one.kind and one.posted is None and _is_answer(one):
-            content = one.parsed.content
-            wanted = EXCHANGES[one.kind].replies[0]
+    """Iterate over everything the player sent that has to be a message."""
+    for probe in record.probes:
+        if probe.kind and probe.posted is None and _is_answer(probe):
+            content = probe.parsed.content
+            reply = EXCHANGES[probe.kind].replies[0]
             # Any result acknowledges a notification; only one that calls itself a message is judged as one.
-            if wanted not in ACKS or (isinstance(content, dict) and content.get("message_type") == wanted):
-                yield one, wanted, content
-    for arrival in record.requests():
-        if arrival.kind in MESSAGES:
-            yield arrival, arrival.kind, arrival.message
+            is_message = isinstance(content, dict) and content.get("message_type") == reply
+            if reply not in ACKS or is_message:
+                yield Message(probe, reply, content)
+    for request in record.requests():
+        if request.kind in MESSAGES:
+            yield Message(request, request.kind, request.message)
 
 
-def _is_answer(one: Probe) -> bool:
-    readable = one.is_readable and one.parsed.error is None and not one.is_busy
-    # Whatever comes back from a game or a request that no document knows need not be a message.
-    return readable and (one.is_answered or (one.plain and not isinstance(one.parsed.content, dict)))
+def _is_answer(probe: Probe) -> bool:
+    if not probe.is_readable or probe.parsed.error is not None or probe.is_busy:
+        return False
+    # The answer to a game or a request that no document knows need not be a message.
+    return probe.is_answered or (probe.plain and not isinstance(probe.parsed.content, dict))
 
 
-def violations(wanted: str, content: object) -> tuple[Violation, ...]:
-    """What is wrong with a message; its fields are those of the type that fits, whatever it calls itself."""
-    found = unseal(content, STRICT, (wanted,)).violations
-    if isinstance(content, dict) and content.get("message_type") != wanted:
-        fields = unseal({**content, "message_type": wanted}, STRICT, (wanted,)).violations
-        return (*(one for one in found if one.requirement == "ENVELOPE.message_type"), *fields)
-    return found
+def violations(kind: str, content: object) -> tuple[Violation, ...]:
+    """Return what is wrong with a message; its fields are those of the type that fits, whatever it calls itself."""
+    as_written = unseal(content, STRICT, (kind,)).violations
+    if not isinstance(content, dict) or content.get("message_type") == kind:
+        return as_written
+    of_type = [violation for violation in as_written if violation.requirement == "ENVELOPE.message_type"]
+    as_meant = unseal({**content, "message_type": kind}, STRICT, (kind,)).violations
+    return (*of_type, *as_meant)
 
 
 def field(record: RunRecord, clause: Clause) -> CheckOutcome:
-    """One field; what only a registered player can know is not asked of one that never registered."""
+    """Judge one field; a player that never registered need not know what only a member can know."""
     outcome = _field(record, clause)
     name = clause.id.rpartition(".")[2]
     if outcome.verdict is Verdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
@@ -82,90 +114,89 @@ def field(record: RunRecord, clause: Clause) -> CheckOutcome:
 
 
 def _field(record: RunRecord, clause: Clause) -> CheckOutcome:
-    """One field, in all messages that may hold it."""
+    """Judge one field in all messages that may hold it."""
     name, _, path = clause.id.partition(".")
-    missing: Evidence | None = None
-    basic: Evidence | None = None
-    seen = 0
-    for evidence, wanted, content in messages_of(record):
-        if name not in ("ENVELOPE", wanted):
-            continue
-        seen += 1
-        one = next((one for one in violations(wanted, content) if one.requirement == clause.id), None)
-        if one is not None and not _is_basic(content, one):
-            detail = f"{wanted}: {one.path or 'the message'}: {one.detail} ({one.code})"
-            return broken(detail, _advice(one, content), evidence)
-        basic = basic or (evidence if one is not None else None)
-        if path in ENVELOPE and isinstance(content, dict) and content.get(path) is None:
-            missing = missing or evidence
-    return _right(record, name, path, seen, basic, missing)
-
-
-def _right(
-    record: RunRecord, name: str, path: str, seen: int, basic: Evidence | None, missing: Evidence | None
-) -> CheckOutcome:
-    """Nothing is wrong with the field, wherever it stood."""
-    if not seen:
+    messages = [message for message in messages_of(record) if name in ("ENVELOPE", message.kind)]
+    if not messages:
         return untestable(_nothing(record, name))
+    basic: Evidence | None = None
+    missing: Evidence | None = None
+    for message in messages:
+        content = message.content
+        wrong = [each for each in violations(message.kind, content) if each.requirement == clause.id]
+        if wrong and not _is_basic(content, wrong[0]):
+            violation = wrong[0]
+            place = violation.path or "the message"
+            detail = f"{message.kind}: {place}: {violation.detail} ({violation.code})"
+            return broken(detail, _advice(violation, content), message.evidence)
+        if wrong:
+            basic = basic or message.evidence
+        if path in ENVELOPE and isinstance(content, dict) and content.get(path) is None:
+            missing = missing or message.evidence
     if basic is not None:
         advice = "Write YYYY-MM-DDTHH:MM:SSZ: strict leagues refuse the basic form."
         return warning(f"{path} is a time in the basic form of ISO 8601", advice, basic)
     if missing is not None:
-        return warning(f"{path} is missing in a reply", f"Put {path} into every message, replies too.", missing)
-    return kept(f"right in {seen} messages")
+        return warning(
+            f"{path} is missing in a reply",
+            f"Put {path} into every message, replies too.",
+            missing,
+        )
+    return kept(f"right in {len(messages)} messages")
 
 
-def _is_basic(content: object, one: Violation) -> bool:
-    """A time without any dashes and colons."""
-    text = content.get(one.path) if isinstance(content, dict) and one.code == "E021" else None
+def _is_basic(content: object, violation: Violation) -> bool:
+    """Is it a time without any dashes and colons?"""
+    if not isinstance(content, dict) or violation.code != "E021":
+        return False
+    text = content.get(violation.path)
     return isinstance(text, str) and ":" not in text and timestamps.is_compat(text)
 
 
 def _never_had(name: str, record: RunRecord) -> bool:
     """Did the player never register with the kit, and is this field blank in all its messages?"""
-    values = [said.get(name) for _, said, _ in record.messages()]
-    return record.member is None and all(one in (None, "", "player:") for one in values)
+    values = [answer.get(name) for _, answer in record.messages()]
+    return record.member is None and all(value in (None, "", "player:") for value in values)
 
 
-def _advice(one: Violation, content: object) -> str:
+def _advice(violation: Violation, content: object) -> str:
     fields = content if isinstance(content, dict) else {}
-    for other in OTHER_NAMES.get(one.requirement, ()):
-        if other in fields:
-            return f"You wrote {other}: {json.dumps(fields[other])}; write {RIGHT[one.requirement]} instead."
-    if one.code == "E003":
-        return f"Put {one.path} into the message."
-    if one.code == "E038":
+    for alias in OTHER_NAMES.get(violation.requirement, ()):
+        if alias in fields:
+            right = RIGHT[violation.requirement]
+            return f"You wrote {alias}: {json.dumps(fields[alias])}; write {right} instead."
+    if violation.code == "E003":
+        return f"Put {violation.path} into the message."
+    if violation.code == "E038":
         return "Put the message type that answers the question into message_type."
-    return f"Change {one.path or 'it'} to what the specification asks for; `league validate` tells whether it is right."
+    place = violation.path or "it"
+    return f"Change {place} to what the specification requires; `league validate` tells whether it is right."
 
 
 def _nothing(record: RunRecord, name: str) -> str:
-    if name == "LEAGUE_REGISTER_REQUEST":
-        return record.listening or "the player did not register"
-    if name == "LEAGUE_QUERY":
-        return "the player asked the manager nothing"
-    if name == "GAME_MOVE_RESPONSE":
-        return "the player made no move in another game than even_odd"
-    return f"the player said no {name}" if name in MESSAGES else "the player said no message"
+    if name == "LEAGUE_REGISTER_REQUEST" and record.listening:
+        return record.listening
+    noun = name if name in MESSAGES else "message"
+    return ABSENT.get(name, f"the player sent no {noun}")
 
 
 def accept(record: RunRecord, clause: Clause) -> CheckOutcome:
-    """`accept`, and whether the player wants to play at all."""
+    """Judge `accept`, and whether the player wants to play at all."""
     outcome = field(record, clause)
-    for one in record.of_kind("GAME_INVITATION"):
-        even_odd = one.message["game_type"] == "even_odd"
-        if even_odd and one.is_answered and accepted(one) is False and not outcome.advice:
-            return warning(
-                "the player declined a match", "accept: false loses the match at once; say true to play.", one
-            )
+    for probe in record.of_kind("GAME_INVITATION"):
+        has_declined = probe.is_answered and probe.accept is False
+        if has_declined and probe.message["game_type"] == "even_odd" and not outcome.advice:
+            advice = "accept: false loses the match at once; say true to play."
+            return warning("the player declined a match", advice, probe)
     return outcome
 
 
-def checks(observable: Mapping[str, Clause], taken: Mapping[str, Check]) -> Mapping[str, Check]:
-    """A check for every field clause that has none of its own."""
-    made: dict[str, Check] = {}
+def checks(observable: Mapping[str, Clause], special: Mapping[str, Check]) -> Mapping[str, Check]:
+    """Return a check for every field clause that has no special one."""
+    generic: dict[str, Check] = {}
     for name, clause in observable.items():
-        if clause.kind == "field" and name not in taken:
-            judge = accept if name == "GAME_JOIN_ACK.accept" else field
-            made[name] = Check(partial(judge, clause=clause), _SCENARIOS.get(name.partition(".")[0], _EVERYTHING))
-    return made
+        if clause.kind == "field" and name not in special:
+            judge = accept if name == JOIN else field
+            scenarios = _SCENARIOS.get(name.partition(".")[0], _EVERYTHING)
+            generic[name] = Check(partial(judge, clause=clause), scenarios)
+    return generic

@@ -13,107 +13,138 @@ from league_kit.record import Probe, RunRecord
 from league_kit.wire import Trouble
 
 BROADCASTS = ("announcement", "standings", "round completed", "league completed")
-AGAIN = ("announcement again", "standings again", "game over again")
+REPEATED = ("announcement again", "standings again", "game over again")
 ECHOED = ("round_id", "match_id")
 
 
 @if_reached
 def acknowledged(record: RunRecord, labels: tuple[str, ...]) -> CheckOutcome:
-    told = [one for one in not_busy(record.of(*labels)) if not refuses_stranger(record, one)]
-    if not told:
-        return untestable("nothing of the kind was told, or the player belongs to another league")
-    silent = [one for one in told if is_empty_ack(one)]
-    unknown = [one for one in told if _says_unknown_in_a_result(one)]
-    for one in told:
-        if not one.is_answered and one not in silent and one not in unknown:
-            return _unacknowledged(one)
+    probes = [probe for probe in not_busy(record.of(*labels)) if not refuses_stranger(record, probe)]
+    if not probes:
+        return untestable("the kit sent nothing of the kind, or the player belongs to another league")
+    # Two documents expect no response to notifications: an empty answer is a warning, not a failure.
+    silent = [probe for probe in probes if is_empty_ack(probe)]
+    unknown = [probe for probe in probes if _says_unknown_in_a_result(probe)]
+    for probe in probes:
+        if not probe.is_answered and probe not in silent and probe not in unknown:
+            return _unacknowledged(probe)
     if unknown:
         detail = f"{unknown[0].kind} was acknowledged by {unknown[0].parsed.error}"
-        advice = "Managers and referees take this for a call in the wrong form, and try others: take it with a result."
+        advice = (
+            "Managers and referees read this as a call in the wrong form, and try other forms: answer with a result."
+        )
         return warning(detail, advice, *unknown)
     if silent:
         advice = 'Answer with a JSON-RPC result, such as {"status": "ACKNOWLEDGED"}: some managers wait for one.'
         return warning(f"{silent[0].kind} was answered with an empty body", advice, *silent)
-    slowest = max(told, key=lambda one: one.seconds)
+    slowest = max(probes, key=lambda probe: probe.seconds)
     if slowest.seconds > slowest.limit_s / 2:
         detail = f"{slowest.kind} was acknowledged after {slowest.seconds:.1f} of {slowest.limit_s:g} s"
         return warning(detail, "Acknowledge first, then do the work.", slowest)
-    return kept("acknowledged", told)
+    return kept("acknowledged", probes)
 
 
-def _says_unknown_in_a_result(one: Probe) -> bool:
-    error = one.parsed.error
-    return error is not None and error.is_unknown and "result" in (one.parsed.rpc or {})
+def _says_unknown_in_a_result(probe: Probe) -> bool:
+    error = probe.parsed.error
+    return error is not None and error.is_unknown and "result" in (probe.parsed.rpc or {})
 
 
-def _unacknowledged(one: Probe) -> CheckOutcome:
-    if not one.is_readable and one.trouble is not Trouble.TIMEOUT:
-        return untestable(f"{one.kind}: {one.why_not()} [RPC.one_answer]")
-    advice = f"Answer with a result at once, within {one.limit_s:g} seconds; do the work afterwards."
-    if one.parsed.error is not None:
-        advice = "Take it with a result, even if you make nothing of it; this message is for players."
-    return broken(f"{one.kind}: {one.why_not()}", advice, one)
+def _unacknowledged(probe: Probe) -> CheckOutcome:
+    if not probe.is_readable and probe.trouble is not Trouble.TIMEOUT:
+        return untestable(f"{probe.kind}: {probe.why_not()} [RPC.one_answer]")
+    advice = f"Answer with a result at once, within {probe.limit_s:g} seconds; do the work afterwards."
+    if probe.parsed.error is not None:
+        advice = "Answer with a result, even if you do nothing with it; this message is for players."
+    return broken(f"{probe.kind}: {probe.why_not()}", advice, probe)
 
 
 @if_reached
 def own_type(record: RunRecord) -> CheckOutcome:
-    told = [one for one in record.of(*BROADCASTS, "game over", "game error") if one.is_answered]
-    if not told:
+    probes = [probe for probe in record.of(*BROADCASTS, "game over", "game error") if probe.is_answered]
+    if not probes:
         return untestable("nothing was acknowledged")
-    repeated = [one for one in told if one.parsed.fields.get("message_type") == one.kind]
-    for one in told:
-        wanted = EXCHANGES[one.kind].replies[0]
-        said = one.parsed.fields.get("message_type")
-        if said != wanted and one not in repeated:
-            detail = f"{one.kind} was acknowledged by {said!r}" if said else f"{one.kind}: no message in the result"
-            return broken(detail, f"Answer with {wanted} (5.21).", one)
-        for name in ECHOED:
-            wrong = name in one.message and name in one.parsed.fields
-            if wrong and one.parsed.fields[name] != one.message[name]:
-                detail = f"{wanted} says {name} {shown(one.parsed.fields[name])}, not {shown(one.message[name])}"
-                return broken(detail, f"Copy {name} from the message you acknowledge.", one)
-    if repeated:
-        wanted = EXCHANGES[repeated[0].kind].replies[0]
-        detail = f"{repeated[0].kind} was acknowledged by its own type again"
-        return warning(detail, f"It is taken for an acknowledgement; {wanted} is what it is called (5.21).", *repeated)
-    return kept("each by its own type", told)
+    repeating = [probe for probe in probes if probe.parsed.fields.get("message_type") == probe.kind]
+    for probe in probes:
+        wrong = _wrong_echo(probe)
+        if probe not in repeating:
+            wrong = _wrong_type(probe) or wrong
+        if wrong is not None:
+            return wrong
+    if repeating:
+        first = repeating[0]
+        advice = f"This counts as an acknowledgement, but its right type is {EXCHANGES[first.kind].replies[0]} (5.21)."
+        return warning(f"{first.kind} was acknowledged by its own type again", advice, *repeating)
+    return kept("each by its own type", probes)
+
+
+def _wrong_type(probe: Probe) -> CheckOutcome | None:
+    reply = EXCHANGES[probe.kind].replies[0]
+    message_type = probe.parsed.fields.get("message_type")
+    if message_type == reply:
+        return None
+    detail = f"{probe.kind} was acknowledged by {message_type!r}"
+    if not message_type:
+        detail = f"{probe.kind}: no message in the result"
+    return broken(detail, f"Answer with {reply} (5.21).", probe)
+
+
+def _wrong_echo(probe: Probe) -> CheckOutcome | None:
+    """Return the outcome if an acknowledgement names another round or match than the message does."""
+    fields = probe.parsed.fields
+    for name in ECHOED:
+        is_echoed = name in probe.message and name in fields
+        if is_echoed and fields[name] != probe.message[name]:
+            reply = EXCHANGES[probe.kind].replies[0]
+            detail = f"{reply} says {name} {shown(fields[name])}, not {shown(probe.message[name])}"
+            return broken(detail, f"Copy {name} from the message you acknowledge.", probe)
+    return None
 
 
 @if_reached
 def repetition_harmless(record: RunRecord) -> CheckOutcome:
-    again = not_busy(record.of(*AGAIN))
-    first = {one.kind for one in record.of(*BROADCASTS, "game over") if one.is_answered}
-    asked = [one for one in again if one.kind in first]
-    if not asked:
-        return untestable("nothing that was acknowledged could be told again")
-    for one in asked:
-        if not one.is_answered:
+    taken_kinds = {probe.kind for probe in record.of(*BROADCASTS, "game over") if probe.is_answered}
+    repeats = [probe for probe in not_busy(record.of(*REPEATED)) if probe.kind in taken_kinds]
+    if not repeats:
+        return untestable("the kit repeated nothing that was acknowledged the first time")
+    for probe in repeats:
+        if not probe.is_answered:
             advice = "Acknowledge a message again when it comes again; the first acknowledgement may have been lost."
-            return broken(f"{one.kind} for the second time: {one.why_not()}", advice, one)
-    return kept("acknowledged again", asked)
+            return broken(f"{probe.kind} for the second time: {probe.why_not()}", advice, probe)
+    return kept("acknowledged again", repeats)
 
 
 @if_reached
 def large_standings(record: RunRecord) -> CheckOutcome:
-    sent = not_busy(record.of("large standings"))
-    small = [one for one in record.of("standings") if one.is_answered]
-    if not sent or not small:
+    large = not_busy(record.of("large standings"))
+    small = [probe for probe in record.of("standings") if probe.is_answered]
+    if not large or not small:
         return untestable("small standings were not acknowledged either")
-    one: Probe = sent[0]
-    if not one.is_answered:
-        advice = "Raise the limit of your HTTP server for request bodies to 1 MiB: tables grow with the league."
-        size = len(one.sent)
-        return broken(f"standings of {size} bytes: {one.why_not()} (status {one.response.status})", advice, one)
-    return kept(f"standings of {len(one.sent)} bytes were taken", [one])
+    probe = large[0]
+    size = len(probe.sent)
+    if probe.is_answered:
+        return kept(f"standings of {size} bytes were accepted", [probe])
+    advice = "Raise the limit of your HTTP server for request bodies to 1 MiB: tables grow with the league."
+    detail = f"standings of {size} bytes: {probe.why_not()} (status {probe.response.status})"
+    return broken(detail, advice, probe)
 
 
 CHECKS: Mapping[str, Check] = {
     "BROADCAST.acknowledged": Check(
-        partial(acknowledged, labels=BROADCASTS), ("dialect", "match", "notifications", "end")
+        partial(acknowledged, labels=BROADCASTS),
+        ("dialect", "match", "notifications", "end"),
     ),
-    "GAME_OVER.acknowledged": Check(partial(acknowledged, labels=("game over",)), ("dialect", "match")),
-    "GAME_ERROR.acknowledged": Check(partial(acknowledged, labels=("game error",)), ("dialect", "correction")),
-    "LEAGUE_ERROR.acknowledged": Check(partial(acknowledged, labels=("league error",)), ("dialect", "notifications")),
+    "GAME_OVER.acknowledged": Check(
+        partial(acknowledged, labels=("game over",)),
+        ("dialect", "match"),
+    ),
+    "GAME_ERROR.acknowledged": Check(
+        partial(acknowledged, labels=("game error",)),
+        ("dialect", "correction"),
+    ),
+    "LEAGUE_ERROR.acknowledged": Check(
+        partial(acknowledged, labels=("league error",)),
+        ("dialect", "notifications"),
+    ),
     "ACK.own_type": Check(own_type, ("dialect", "match", "notifications", "correction", "end")),
     "KEEPING.repetition_harmless": Check(repetition_harmless, ("dialect", "match", "notifications")),
     "SIZE.from_the_manager": Check(large_standings, ("notifications",)),

@@ -7,44 +7,56 @@ from collections.abc import Mapping
 from league_kit.checks.common import own_id
 from league_kit.kit_server import UNUSUAL_ID
 from league_kit.outcome import Check, CheckOutcome, broken, kept, untestable, warning
-from league_kit.record import Arrival, RunRecord
+from league_kit.record import RunRecord
 
 REGISTER = "LEAGUE_REGISTER_REQUEST"
-SOONEST_S, TOLERANCE_S, APPROVAL_S = 2.0, 0.5, 5.0
+SOONEST_S = 2.0
+TOLERANCE_S = 0.5
+APPROVAL_S = 5.0
 PAUSE_ADVICE = "Wait 2 seconds before the first repetition, then 4, 8, 16 and 30."
+ANSWERED_AT_ONCE = (
+    "the kit answered the first registration, because some players try only once; "
+    "run `--only REGISTER.retries` on a freshly started player to leave it without an answer"
+)
+NOT_REJECTED = (
+    "the kit had to accept the player to see it play; "
+    "run `--only REGISTER.stops_when_rejected` on a freshly started player to test this alone"
+)
+NOT_PUT_OFF = (
+    "the kit accepted the player at once; "
+    "run `--only REGISTER.waits_for_approval` on a freshly started player to make it wait for the operator"
+)
 
 
 def retries(record: RunRecord) -> CheckOutcome:
-    came = record.requests(REGISTER)
-    if not came or record.dropped_at is None:
-        return untestable(
-            record.listening
-            or "the kit answered the first registration, for players that try only once; "
-            "`--only REGISTER.retries` on a freshly started player leaves it without an answer"
-        )
-    # Another way of calling at once is finding out, not repeating (13.1).
+    requests = record.requests(REGISTER)
+    if not requests or record.dropped_at is None:
+        return untestable(record.listening or ANSWERED_AT_ONCE)
+    first = requests[0]
+    # Trying another convention at once is not a repetition (13.1).
     soonest_s = (SOONEST_S - TOLERANCE_S) / record.time_scale
-    again = [one for one in came[1:] if _method(one) == _method(came[0]) or one.at - came[0].at >= soonest_s]
-    if not again:
-        advice = "When a registration gets no answer, send it again after 2 seconds, then 4, 8, 16, 30, until it does."
-        return broken("the first registration got no answer, and no other came", advice, came[0])
-    pause = again[0].at - came[0].at
+    repeats = [
+        request
+        for request in requests[1:]
+        if request.fields.get("method") == first.fields.get("method") or request.at - first.at >= soonest_s
+    ]
+    if not repeats:
+        advice = "If a registration gets no answer, send it again after 2 seconds, then 4, 8, 16, 30, until it does."
+        return broken("the first registration got no answer, and no second one came", advice, first)
+    pause = repeats[0].at - first.at
     if pause < soonest_s:
-        return broken(f"the registration was repeated after {pause:.1f} s already", PAUSE_ADVICE, came[0], again[0])
-    return kept(f"repeated after {pause:.1f} s", [again[0]])
-
-
-def _method(one: Arrival) -> object:
-    return one.document.get("method") if isinstance(one.document, dict) else None
+        return broken(
+            f"the registration was repeated after only {pause:.1f} s",
+            PAUSE_ADVICE,
+            first,
+            repeats[0],
+        )
+    return kept(f"repeated after {pause:.1f} s", [repeats[0]])
 
 
 def stops_when_rejected(record: RunRecord) -> CheckOutcome:
     if record.rejected_at is None:
-        return untestable(
-            record.listening
-            or "the kit had to accept the player to see it play; "
-            "`--only REGISTER.stops_when_rejected` on a freshly started player tests this alone"
-        )
+        return untestable(record.listening or NOT_REJECTED)
     later = record.requests(REGISTER)[1:]
     if later:
         return broken(
@@ -57,26 +69,34 @@ def stops_when_rejected(record: RunRecord) -> CheckOutcome:
 
 def waits_for_approval(record: RunRecord) -> CheckOutcome:
     if record.put_off_at is None:
-        return untestable(
-            record.listening
-            or "the kit let the player in at once; `--only REGISTER.waits_for_approval` on a freshly started player "
-            "has it wait for the operator"
-        )
+        return untestable(record.listening or NOT_PUT_OFF)
     first, *later = record.requests(REGISTER)
     if not later:
-        advice = "When REJECTED with E043 says `context.pending`, register again every 5 seconds until you are let in."
-        return broken("it was told to wait for the operator's approval, and did not register again", advice, first)
+        advice = (
+            "When REJECTED with E043 says `context.pending`, register again every 5 seconds until you are accepted."
+        )
+        return broken(
+            "the player had to wait for the operator's approval, and did not register again",
+            advice,
+            first,
+        )
     pause = later[0].at - record.put_off_at
     if pause < (APPROVAL_S - TOLERANCE_S) / record.time_scale:
-        return warning(f"registered again after {pause:.1f} s already", "Wait 5 seconds each time.", first, later[0])
+        return warning(
+            f"registered again after only {pause:.1f} s",
+            "Wait 5 seconds each time.",
+            first,
+            later[0],
+        )
     return kept(f"registered again after {pause:.1f} s", later)
 
 
 def again_after_e012(record: RunRecord) -> CheckOutcome:
     queries = record.requests("LEAGUE_QUERY")
     if record.member is None or not queries:
-        return untestable("the player asked the manager nothing, so there was nothing to answer with E012")
-    later = [one for one in record.requests(REGISTER) if one.at > queries[0].at]
+        return untestable("the player sent the manager no query, so there was nothing to answer with E012")
+    # The kit answers the first query with E012, as a manager does that has lost its members.
+    later = [request for request in record.requests(REGISTER) if request.at > queries[0].at]
     if len(later) == 1:
         return kept("registered again, once", later)
     advice = "When the manager answers E012, register again, once, and go on with the new token."
@@ -87,28 +107,36 @@ def takes_any_id(record: RunRecord) -> CheckOutcome:
     member = record.member
     if member is None:
         return untestable(record.listening or "the player did not register")
-    advice = "Take player_id and auth_token from the registration answer as they are, whatever they look like."
-    came = record.requests(REGISTER)
-    joins = [one for one in record.of_kind("GAME_INVITATION") if one.is_answered]
+    advice = "Use player_id and auth_token from the answer to the registration as they are, whatever they look like."
+    joins = [invitation for invitation in record.of_kind("GAME_INVITATION") if invitation.is_answered]
     if not joins:
         return untestable("no invitation was answered")
-    said = own_id(record)
-    if said != member.id:
-        return broken(f"the manager gave the id {member.id!r}, the player goes by {said!r}", advice, joins[0])
+    player_id = own_id(record)
+    if player_id != member.id:
+        return broken(
+            f"the manager gave the id {member.id!r}, the player uses {player_id!r}",
+            advice,
+            joins[0],
+        )
     if member.id != UNUSUAL_ID:
-        return warning(f"the player did not take the id {UNUSUAL_ID!r} and registered again", advice, *came[1:])
+        repeats = record.requests(REGISTER)[1:]
+        return warning(
+            f"the player did not accept the id {UNUSUAL_ID!r} and registered again",
+            advice,
+            *repeats,
+        )
     return kept(f"plays as {member.id}", joins)
 
 
 def token_sent(record: RunRecord) -> CheckOutcome:
-    asked = record.requests("LEAGUE_QUERY", "MATCH_RESULT_REPORT")
-    if record.member is None or not asked:
+    requests = record.requests("LEAGUE_QUERY", "MATCH_RESULT_REPORT")
+    if record.member is None or not requests:
         return untestable("the player sent the manager nothing but its registration")
-    for one in asked:
-        if one.message.get("auth_token") not in record.member.tokens:
-            advice = "Put the auth_token of the registration answer into every request to the manager."
-            return broken(f"{one.kind} without the token of the registration", advice, one)
-    return kept("every request carries it", asked)
+    for request in requests:
+        if request.message.get("auth_token") not in record.member.tokens:
+            advice = "Put the auth_token from the answer to the registration into every request to the manager."
+            return broken(f"{request.kind} without the token of the registration", advice, request)
+    return kept("every request carries it", requests)
 
 
 CHECKS: Mapping[str, Check] = {

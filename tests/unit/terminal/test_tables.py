@@ -19,6 +19,7 @@ def league(**changes: Any) -> dict[str, Any]:
         "league_id": "cup",
         "state": "RUNNING_LEAGUE",
         "waiting": None,
+        "waiting_reason": None,
         "round": 2,
         "rounds": 3,
         "matches_completed": 3,

@@ -1,4 +1,4 @@
-// A player for leagues of Even/Odd (protocol league.v2), with nothing but what Node 22 brings.
+// A player for leagues of Even/Odd (protocol league.v2). It needs only Node 22 or newer.
 // Numbers in brackets are sections of the protocol's specification.
 
 import { createHash, createHmac } from "node:crypto";
@@ -12,14 +12,14 @@ const NAME = "My player";
 /**
  * Returns "even" or "odd", within 30 seconds. It may be async.
  *
- * `call` is the referee's question; `call.context` may tell your opponent's id and your record so far.
- * `history` holds the `game_result` of the matches you have played, the newest last.
+ * `call` is the referee's question; `call.context` may have your opponent's id and your record so far.
+ * `history` has the `game_result` of the matches you have played, the newest last.
  */
 function chooseParity(call, history) {
   return Math.random() < 0.5 ? "even" : "odd";
 }
 
-// === Messages: what each is called by, what answers it, and the fields it must have (5, 6.1) =========================
+// === Messages: the method of each, the type of its answer, and the fields it must have (5, 6.1) ======================
 
 const OF_ROUND = { league_id: isString, round_id: Number.isInteger };
 const OF_MATCH = { match_id: isString, game_type: isString };
@@ -48,7 +48,7 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** This request is answered with an error of this code. */
+/** The request is answered with an error that has this code. */
 class Refusal extends Error {
   constructor(code, detail) {
     super(detail);
@@ -56,7 +56,7 @@ class Refusal extends Error {
   }
 }
 
-/** The type of a message, if it is as it must be. What else it holds is ignored (2.3, 3.1). */
+/** Returns the type of a valid message. Unknown fields are ignored (2.3, 3.1). */
 function readType(method, message) {
   const called = BY_METHOD.get(method) ?? method.toUpperCase();
   const said = message.message_type;
@@ -81,7 +81,7 @@ function mustHave(fields, message) {
 
 // === The player ======================================================================================================
 
-// The manager will give us an id. `makesTokens`: tokens can be made from ours (9.3).
+// The manager will give us an id. `makesTokens` is true if tokens are derived from ours (9.3).
 const player = { name: NAME, id: NAME, leagueId: "", token: "", makesTokens: false, matches: new Map() };
 
 function envelope(messageType, conversationId) {
@@ -94,7 +94,7 @@ function envelope(messageType, conversationId) {
   };
 }
 
-/** The whole answer to a message: the envelope, who we are, and the round or match it is about. */
+/** Returns the whole answer to a message: the envelope, our id, and the round or match it is about. */
 async function answerTo(name, message) {
   const answer = { ...envelope(MESSAGES[name][1], message.conversation_id), player_id: player.id };
   for (const field of ["round_id", "match_id"]) {
@@ -115,9 +115,11 @@ async function answerTo(name, message) {
 }
 
 /**
- * The match a referee calls for. The first to do so is its referee, and nobody else gets an answer, unless it shows the
- * token that only the referee of this match can have (9.2). Where there are no such tokens, a match that is over may be
- * played again by another (8.12).
+ * Returns the match that a referee calls about.
+ *
+ * The first caller of a match is its referee. Another caller gets an answer only if it shows the token that only the
+ * referee of this match can have (9.2). Where there are no such tokens, another referee may replay a match that is over
+ * (8.12).
  */
 function calledFor({ sender, match_id: matchId, auth_token: shown = null }, attempt) {
   const known = player.matches.get(matchId);
@@ -131,19 +133,19 @@ function calledFor({ sender, match_id: matchId, auth_token: shown = null }, atte
   return match;
 }
 
-/** What we know of a match. A match that begins anew has another attempt (8.12). */
+/** Returns what we know about a match. A match that is replayed has another attempt (8.12). */
 function matchOf(matchId, attempt) {
   const known = player.matches.get(matchId);
   if (known && (attempt === undefined || attempt === known.attempt)) return known;
   const match = { attempt: attempt ?? 1 };
   player.matches.set(matchId, match);
-  if (player.matches.size > 1000) player.matches.delete(player.matches.keys().next().value); // memory stays bounded
+  if (player.matches.size > 1000) player.matches.delete(player.matches.keys().next().value); // limits our memory
   return match;
 }
 
-/** Whoever asks again gets the same answer: the first may have been lost on its way (6.7). */
+/** Answers the same question with the same choice: the first answer may have been lost (6.7). */
 async function choiceIn(match, { auth_token, ...call }) {
-  const history = [...player.matches.values()].filter((one) => one.result).map((one) => one.result);
+  const history = [...player.matches.values()].filter((played) => played.result).map((played) => played.result);
   match.choice ??= Promise.resolve().then(() => chooseParity(call, history));
   try {
     const choice = await match.choice;
@@ -164,7 +166,7 @@ function takeNote(name, message) {
   } else if (name === "GAME_ERROR") {
     tell(`the referee says ${message.error_code}: ${message.error_detail}`);
     const match = player.matches.get(message.match_id);
-    // Our choice was wrong, and the next call wants another (6.5).
+    // Our choice was illegal, and the next call asks for another one (6.5).
     if (message.error_code === "E004" && match?.referee === (message.auth_token ?? null)) delete match.choice;
   } else if (name === "LEAGUE_ERROR") {
     tell(`the manager says ${message.error_code}: ${message.error_detail}`);
@@ -173,13 +175,13 @@ function takeNote(name, message) {
   }
 }
 
-/** Our token is for the manager; a referee sees one that is made from it for this match only (9.3). */
+/** Returns the token for a referee: derived from ours, which is for the manager, for this match only (9.3). */
 function tokenFor(sender, matchId, attempt) {
   const token = derived(player.id, refereeIn(sender), matchId, attempt) || player.token;
   return token ? { auth_token: token } : {};
 }
 
-/** The token one shows the other in a match; empty if our manager makes tokens in another way, or none. */
+/** Returns the token that sender shows receiver in a match; empty if our manager does not derive tokens. */
 function derived(sender, receiver, matchId, attempt) {
   if (!player.makesTokens) return "";
   const key = createHash("sha256").update(`derive\0${player.token}`).digest();
@@ -191,7 +193,7 @@ function refereeIn(sender) {
   return sender.slice(sender.indexOf(":") + 1);
 }
 
-/** Others wrote part of it, and no terminal shall suffer. */
+/** Prints a line. Control characters are replaced, because others wrote part of it. */
 function tell(text) {
   console.error(text.replace(/\p{C}/gu, "?"));
 }
@@ -210,16 +212,16 @@ const ERRORS = {
   E099: ["INTERNAL_ERROR", -32603],
 };
 
-/** The HTTP status and the JSON-RPC answer to the body of a request. */
+/** Returns the HTTP status and the JSON-RPC answer to the body of a request. */
 async function respond(body) {
   const response = { jsonrpc: "2.0", id: null };
   let refusal;
   try {
     const request = readJson(body);
-    if (!isObject(request) || request.jsonrpc !== "2.0") throw new Refusal("E035", "this is no JSON-RPC 2.0 request");
+    if (!isObject(request) || request.jsonrpc !== "2.0") throw new Refusal("E035", "this is not a JSON-RPC 2.0 request");
     const { id = null, method, params = {} } = request;
     if ("id" in request && !(isString(id) || Number.isInteger(id) || JSON.isRawJSON(id))) {
-      throw new Refusal("E035", "an id is a string or a whole number");
+      throw new Refusal("E035", "an id must be a string or an integer");
     }
     response.id = id;
     return [200, { ...response, result: await resultOf(method, params) }];
@@ -227,8 +229,8 @@ async function respond(body) {
     refusal = error;
   }
   if (!(refusal instanceof Refusal)) {
-    console.error(refusal); // your strategy failed: you see everything, the referee only that it did
-    refusal = new Refusal("E099", "the player made a mistake");
+    console.error(refusal); // your strategy failed: you see the whole error, the referee does not
+    refusal = new Refusal("E099", "the player has a bug");
   }
   const [name, number] = ERRORS[refusal.code];
   const data = { error_code: refusal.code, error_name: name, error_description: name, error_detail: refusal.message };
@@ -238,28 +240,28 @@ async function respond(body) {
 
 async function resultOf(method, params) {
   if (method === "ping") return {};
-  if (method === "tools/call" && isObject(params)) { // MCP: the same, wrapped once more
+  if (method === "tools/call" && isObject(params)) { // MCP: the same message in another wrapping
     const answer = await resultOf(params.name, params.arguments);
     return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer };
   }
-  if (!isString(method)) throw new Refusal("E036", "a request has a method");
-  if (!isObject(params)) throw new Refusal("E007", "a message is an object");
+  if (!isString(method)) throw new Refusal("E036", "a request needs a method");
+  if (!isObject(params)) throw new Refusal("E007", "a message must be an object");
   return answerTo(readType(method, params), params);
 }
 
-/** JSON that no two readers can understand differently. */
+/** Reads JSON that every reader understands in the same way. */
 function readJson(body) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-    JSON.parse(text); // is it JSON at all?
+    JSON.parse(text); // throws if it is not JSON at all
     checkShape(text);
     return JSON.parse(text, checkValue);
   } catch (error) {
-    throw new Refusal("E034", `this is no strict JSON: ${error.constructor.name}`);
+    throw new Refusal("E034", `this is not strict JSON: ${error.constructor.name}`);
   }
 }
 
-/** JSON.parse keeps the last of two equal keys, so look at the text: at brackets, and at strings before a colon. */
+/** JSON.parse keeps the last of two equal keys, so we look at the text: at brackets, and strings before a colon. */
 function checkShape(text) {
   const open = []; // the keys so far of every object we are in
   for (const [token, string, colon] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[[\]{}]/g)) {
@@ -278,9 +280,9 @@ function checkValue(key, value, { source }) {
   if (isString(value) && !isText(value)) throw new SyntaxError("a bad string");
   if (typeof value !== "number") return value;
   if (!Number.isFinite(value)) throw new RangeError("a number is too large");
-  if (!/^-?\d+$/.test(source)) return Object(value); // which Number.isInteger takes for none: 2.0 is no whole number
-  if (BigInt.asIntN(64, BigInt(source)) !== BigInt(source)) throw new RangeError("a whole number beyond 64 bits");
-  return Number.isSafeInteger(value) ? value : JSON.rawJSON(source); // so that an id comes back as it was
+  if (!/^-?\d+$/.test(source)) return Object(value); // for Number.isInteger this is not an integer: 2.0 is not one here
+  if (BigInt.asIntN(64, BigInt(source)) !== BigInt(source)) throw new RangeError("an integer of more than 64 bits");
+  return Number.isSafeInteger(value) ? value : JSON.rawJSON(source); // so that an id is sent back unchanged
 }
 
 function isText(string) {
@@ -293,12 +295,12 @@ const LARGEST = 2 ** 20;
 const hosts = new Set();
 
 const server = createServer({ requestTimeout: 60_000 }, (request, response) => {
-  serve(request, response).catch(() => response.destroy()); // whoever called has gone
+  serve(request, response).catch(() => response.destroy()); // the caller is gone
 });
 
 async function serve(request, response) {
   let [status, answer] = [refusedStatus(request), {}];
-  if (status) response.setHeader("Connection", "close"); // since its body is not read
+  if (status) response.setHeader("Connection", "close"); // because its body is not read
   else {
     const body = await bodyOf(request);
     [status, answer] = body ? await respond(body) : [413, {}];
@@ -312,12 +314,12 @@ function refusedStatus({ method, url, headers }) {
   if (method !== "POST") return 405;
   if (url !== "/mcp") return 404;
   if (!hosts.has(headers.host)) return 421;
-  if ("origin" in headers) return 403; // a web page sent somebody's browser here
+  if ("origin" in headers) return 403; // sent by a web page in a browser
   if (headers["content-type"]?.split(";")[0].trim().toLowerCase() !== "application/json") return 415;
   return 0;
 }
 
-/** The body of a request; null if it is too large. */
+/** Returns the body of a request; null if it is too large. */
 async function bodyOf(request) {
   const chunks = [];
   let size = 0;
@@ -331,9 +333,9 @@ async function bodyOf(request) {
 // === Registering (5.3, 7.2) ==========================================================================================
 
 const PAUSES = [2, 4, 8, 16, 30];
-const PASSING = ["E010", "E025", "E041", "E042", "E099"]; // errors that may be gone next time
+const PASSING = ["E010", "E025", "E041", "E042", "E099"]; // errors that may not happen the next time
 
-/** Try until the manager takes us (true) or refuses us for good (false). */
+/** Tries until the manager accepts us (true) or rejects us for good (false). */
 async function register(manager, endpoint) {
   const meta = { display_name: player.name, version: "1.0.0", game_types: ["even_odd"], contact_endpoint: endpoint };
   for (let attempt = 1; ; attempt++) {
@@ -349,13 +351,13 @@ async function register(manager, endpoint) {
         return true;
       }
       reason = said.reason ?? said.error_detail ?? said.message;
-      isPending = said.context?.pending === true; // told to wait for the operator's approval: we ask again (section 7.2)
+      isPending = said.context?.pending === true; // wait for the operator's approval, and ask again (7.2)
       if (!PASSING.includes(said.error_code) && !isPending) {
-        tell(`the manager refuses this player: ${reason}`);
+        tell(`the manager rejected this player: ${reason}`);
         return false;
       }
     } catch (error) {
-      reason = error.cause?.code ?? error.cause?.message ?? error.message; // nobody there, or no JSON came back
+      reason = error.cause?.code ?? error.cause?.message ?? error.message; // nobody is there, or the answer is not JSON
     }
     const pause = isPending ? 5 : PAUSES[Math.min(attempt, PAUSES.length) - 1];
     tell(`not registered yet: ${reason}; next try in ${pause} s`);
@@ -382,8 +384,8 @@ function readOptions() {
   const text = (value) => ({ type: "string", default: value });
   const options = {
     manager: text("http://127.0.0.1:8000/mcp"),
-    host: text("127.0.0.1"), // the address of this machine that others reach
-    port: text("8101"), // 0: any free one
+    host: text("127.0.0.1"), // the address at which others reach this machine
+    port: text("8101"), // 0 means any free port
     name: text(NAME),
     help: { type: "boolean" },
   };
@@ -392,7 +394,7 @@ function readOptions() {
     if (values.help) exit(0, USAGE);
     const manager = new URL(values.manager);
     if (manager.pathname === "/") manager.pathname = "/mcp";
-    if (!/^\d{1,5}$/.test(values.port)) throw new Error(`${values.port} is no port`);
+    if (!/^\d{1,5}$/.test(values.port)) throw new Error(`${values.port} is not a port`);
     return { ...values, manager, port: Number(values.port) };
   } catch (error) {
     return exit(2, `${error.message}\n${USAGE}`);

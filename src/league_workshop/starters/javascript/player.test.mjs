@@ -1,4 +1,4 @@
-// Starts the player as a league would find it, plays a match with it, and ends it. Run: node --test
+// Starts the player, plays a match with it, and stops it. Run: node --test
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -55,7 +55,7 @@ let player;
 let url;
 let registration;
 
-// A league manager that takes one player and keeps what it said.
+// A league manager that accepts one player and keeps its registration.
 const manager = createServer(async (request, response) => {
   let text = "";
   for await (const chunk of request) text += chunk;
@@ -91,7 +91,7 @@ after(async () => {
   }
 });
 
-/** The HTTP status and the JSON-RPC answer. */
+/** Returns the HTTP status and the JSON-RPC answer. */
 async function post(body) {
   const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   return [response.status, await response.json()];

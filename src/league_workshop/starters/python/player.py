@@ -1,4 +1,4 @@
-"""A player for leagues of Even/Odd (protocol league.v2), with nothing but Python's standard library, 3.11 or newer.
+"""A player for leagues of Even/Odd (protocol league.v2). It needs only Python 3.11 or newer.
 
 Numbers in brackets are sections of the protocol's specification.
 """
@@ -32,13 +32,13 @@ Message = dict[str, Any]
 def choose_parity(call: Message, history: list[Message]) -> str:
     """Return "even" or "odd", within 30 seconds.
 
-    `call` is the referee's question; call["context"] may tell your opponent's id and your record so far.
-    `history` holds the `game_result` of the matches you have played, the newest last.
+    `call` is the referee's question; call["context"] may have your opponent's id and your record so far.
+    `history` has the `game_result` of the matches you have played, the newest last.
     """
     return random.choice(["even", "odd"])
 
 
-# === Messages: what each is called by, what answers it, and the fields it must have (5, 6.1) ==========================
+# === Messages: the method of each, the type of its answer, and the fields it must have (5, 6.1) =======================
 
 OF_ROUND = {"league_id": str, "round_id": int}
 OF_MATCH = {"match_id": str, "game_type": str}
@@ -58,7 +58,7 @@ BY_METHOD = {method: name for name, (method, _, _) in MESSAGES.items()} | {"choo
 
 
 class RefusalError(Exception):
-    """This request is answered with an error of this code."""
+    """The request is answered with an error that has this code."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -66,7 +66,7 @@ class RefusalError(Exception):
 
 
 def read_type(method: str, message: Message) -> str:
-    """The type of a message, if it is as it must be. What else it holds is ignored (2.3, 3.1)."""
+    """Return the type of a valid message. Unknown fields are ignored (2.3, 3.1)."""
     called, said = BY_METHOD.get(method, method.upper()), message.get("message_type")
     if called not in MESSAGES and said not in MESSAGES:
         raise RefusalError("E036", "this player has no such method")
@@ -83,7 +83,7 @@ def require(fields: Mapping[str, type], message: Message) -> None:
     for name, wanted in fields.items():
         if message.get(name) is None:
             raise RefusalError("E003", f"{name} is missing")
-        if type(message[name]) is not wanted:  # isinstance would take true for a whole number
+        if type(message[name]) is not wanted:  # isinstance would accept True as an int
             raise RefusalError("E007", f"{name} is not of the type {wanted.__name__}")
 
 
@@ -91,15 +91,15 @@ def require(fields: Mapping[str, type], message: Message) -> None:
 
 
 class Player:
-    """What the player knows, and how it answers."""
+    """The state of the player, and its answers."""
 
     def __init__(self, name: str) -> None:
         self.name = self.player_id = name  # the manager will give us an id
         self.league_id = ""
         self.auth_token = ""
-        self.makes_tokens = False  # can tokens be made from ours? (9.3)
+        self.makes_tokens = False  # True if tokens are derived from ours (9.3)
         self.matches: dict[str, Message] = {}
-        self.thinking = threading.Lock()  # requests come in threads of their own
+        self.thinking = threading.Lock()  # every request has its own thread
 
     def envelope(self, message_type: str, conversation_id: str) -> Message:
         return {
@@ -111,7 +111,7 @@ class Player:
         }
 
     def answer(self, name: str, message: Message) -> Message:
-        """The whole answer to a message: the envelope, who we are, and the round or match it is about."""
+        """Return the whole answer to a message: the envelope, our id, and the round or match it is about."""
         answer = self.envelope(MESSAGES[name][1], message["conversation_id"]) | {"player_id": self.player_id}
         answer |= {field: message[field] for field in ("round_id", "match_id") if message.get(field) is not None}
         if name == "GAME_INVITATION":
@@ -127,9 +127,12 @@ class Player:
         return answer | self.token_for(message["sender"], message["match_id"], match["attempt"])
 
     def match_of(self, message: Message, attempt: int = 0) -> Message:
-        """The match a referee calls for. The first to do so is its referee, and nobody else gets an answer, unless it
-        shows the token that only the referee of this match can have (9.2). Where there are no such tokens, a match that
-        is over may be played again by another (8.12)."""
+        """Return the match that a referee calls about.
+
+        The first caller of a match is its referee. Another caller gets an answer only if it shows the token that only
+        the referee of this match can have (9.2). Where there are no such tokens, another referee may replay a match
+        that is over (8.12).
+        """
         match_id, shown = message["match_id"], message.get("auth_token")
         known = self.matches.get(match_id, {"attempt": 1})
         right = self.derived(referee_in(message["sender"]), self.player_id, match_id, attempt or known["attempt"])
@@ -141,19 +144,19 @@ class Player:
         return match
 
     def match(self, match_id: str, attempt: int = 0) -> Message:
-        """What we know of a match. A match that begins anew has another attempt (8.12)."""
+        """Return what we know about a match. A match that is replayed has another attempt (8.12)."""
         match = self.matches.setdefault(match_id, {"attempt": attempt or 1})
         if attempt and match["attempt"] != attempt:
             match = self.matches[match_id] = {"attempt": attempt}
-        if len(self.matches) > 1000:  # memory stays bounded, whatever others send
+        if len(self.matches) > 1000:  # so that nobody can fill our memory
             self.matches.pop(next(iter(self.matches)), None)
         return match
 
     def choice(self, match: Message, call: Message) -> str:
-        """Whoever asks again gets the same answer: the first may have been lost on its way (6.7)."""
+        """Answer the same question with the same choice: the first answer may have been lost (6.7)."""
         with self.thinking:
             if "choice" not in match:
-                history = [one["result"] for one in list(self.matches.values()) if "result" in one]
+                history = [played["result"] for played in list(self.matches.values()) if "result" in played]
                 choice = choose_parity({name: call[name] for name in call if name != "auth_token"}, history)
                 if choice not in ("even", "odd"):
                     raise ValueError(f"choose_parity returned {choice!r}")
@@ -170,19 +173,19 @@ class Player:
             tell(f"the referee says {message['error_code']}: {message.get('error_detail')}")
             match = self.matches.get(str(message.get("match_id")), {})
             if message["error_code"] == "E004" and match.get("referee") == message.get("auth_token"):
-                match.pop("choice", None)  # our choice was wrong, and the next call wants another (6.5)
+                match.pop("choice", None)  # our choice was illegal, and the next call asks for another one (6.5)
         elif name == "LEAGUE_ERROR":
             tell(f"the manager says {message['error_code']}: {message.get('error_detail')}")
         elif name == "LEAGUE_COMPLETED":
             tell(f"the league is over, the champion is {message.get('champion')}")
 
     def token_for(self, sender: str, match_id: str, attempt: int) -> Message:
-        """Our token is for the manager; a referee sees one that is made from it for this match only (9.3)."""
+        """Return the token for a referee: derived from ours, which is for the manager, for this match only (9.3)."""
         token = self.derived(self.player_id, referee_in(sender), match_id, attempt) or self.auth_token
         return {"auth_token": token} if token else {}
 
     def derived(self, sender: str, receiver: str, match_id: str, attempt: int) -> str:
-        """The token one shows the other in a match; empty if our manager makes tokens in another way, or none."""
+        """Return the token that sender shows receiver in a match; empty if our manager does not derive tokens."""
         if not self.makes_tokens:
             return ""
         key = hashlib.sha256(b"derive\0" + self.auth_token.encode()).digest()
@@ -196,7 +199,7 @@ def referee_in(sender: str) -> str:
 
 
 def tell(text: str) -> None:
-    """Others wrote part of it, and no terminal shall suffer."""
+    """Print a line. Control characters are replaced, because others wrote part of it."""
     print("".join(char if char.isprintable() else "?" for char in text), file=sys.stderr, flush=True)
 
 
@@ -216,21 +219,21 @@ ERRORS = {
 
 
 def respond(player: Player, body: bytes) -> tuple[int, Message]:
-    """The HTTP status and the JSON-RPC answer to the body of a request."""
+    """Return the HTTP status and the JSON-RPC answer to the body of a request."""
     response: Message = {"jsonrpc": "2.0", "id": None}
     try:
         request = read_json(body)
         if not isinstance(request, dict) or request.get("jsonrpc") != "2.0":
-            raise RefusalError("E035", "this is no JSON-RPC 2.0 request")
+            raise RefusalError("E035", "this is not a JSON-RPC 2.0 request")
         if type(request.get("id", 0)) not in (int, str):
-            raise RefusalError("E035", "an id is a string or a whole number")
+            raise RefusalError("E035", "an id must be a string or an integer")
         response["id"] = request.get("id")
         return 200, response | {"result": result_of(player, request.get("method"), request.get("params", {}))}
     except RefusalError as refused:
         code, detail = refused.code, str(refused)
-    except Exception:  # your strategy failed: you see everything, the referee only that it did
+    except Exception:  # your strategy failed: you see the whole error, the referee does not
         traceback.print_exc()
-        code, detail = "E099", "the player made a mistake"
+        code, detail = "E099", "the player has a bug"
     name, number = ERRORS[code]
     data = {"error_code": code, "error_name": name, "error_description": name, "error_detail": detail}
     error = {"code": number, "message": name, "data": data}
@@ -240,23 +243,23 @@ def respond(player: Player, body: bytes) -> tuple[int, Message]:
 def result_of(player: Player, method: object, params: Any) -> Message:
     if method == "ping":
         return {}
-    if method == "tools/call" and isinstance(params, dict):  # MCP: the same, wrapped once more
+    if method == "tools/call" and isinstance(params, dict):  # MCP: the same message in another wrapping
         answer = result_of(player, params.get("name"), params.get("arguments"))
         return {"content": [{"type": "text", "text": json.dumps(answer)}], "structuredContent": answer}
     if not isinstance(method, str):
-        raise RefusalError("E036", "a request has a method")
+        raise RefusalError("E036", "a request needs a method")
     if not isinstance(params, dict):
-        raise RefusalError("E007", "a message is an object")
+        raise RefusalError("E007", "a message must be an object")
     return player.answer(read_type(method, params), params)
 
 
 def read_json(body: bytes) -> object:
-    """JSON that no two readers can understand differently."""
+    """Read JSON that every reader understands in the same way."""
     try:
         value: object = json.loads(body.decode(), object_pairs_hook=unique)
         check(value)
     except (ValueError, RecursionError) as error:
-        raise RefusalError("E034", f"this is no strict JSON: {error}") from error
+        raise RefusalError("E034", f"this is not strict JSON: {error}") from error
     return value
 
 
@@ -267,12 +270,12 @@ def unique(members: list[tuple[str, Any]]) -> Message:
 
 
 def check(value: object, level: int = 1) -> None:
-    if isinstance(value, str) and "\0" in value.encode().decode():  # half a character cannot be encoded
+    if isinstance(value, str) and "\0" in value.encode().decode():  # encoding fails for half a character
         raise ValueError("U+0000 in a string")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("a number that is none, or too large")
+        raise ValueError("a number that is NaN or too large")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError("a whole number beyond 64 bits")
+        raise ValueError("an integer of more than 64 bits")
     if isinstance(value, dict | list):
         if level > 16:
             raise ValueError("more than 16 levels")
@@ -284,13 +287,13 @@ def check(value: object, level: int = 1) -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Takes POST requests at /mcp."""
+    """Answers POST requests at /mcp."""
 
     player: Player
     hosts: set[str]
     protocol_version = "HTTP/1.1"
     timeout = 60
-    wbufsize = -1  # so that head and body leave together
+    wbufsize = -1  # so that head and body are sent together
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
@@ -299,14 +302,14 @@ class Handler(BaseHTTPRequestHandler):
         reasons = {
             404: self.path != "/mcp",
             421: self.headers.get("Host") not in self.hosts,
-            403: "Origin" in self.headers,  # a web page sent somebody's browser here
+            403: "Origin" in self.headers,  # sent by a web page in a browser
             415: self.headers.get_content_type() != "application/json",
             411: size < 0 or "Transfer-Encoding" in self.headers,
             413: size > 2**20,
         }
         refused = next((status for status, is_so in reasons.items() if is_so), None)
         if refused:
-            self.close_connection = True  # since its body is not read
+            self.close_connection = True  # because its body is not read
         status, answer = (refused, {}) if refused else respond(self.player, self.rfile.read(size))
         body = json.dumps(answer).encode()
         self.send_response(status)
@@ -316,28 +319,28 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """There are methods besides POST; they are not for this player."""
+        """Answer methods other than POST with 405."""
         super().send_error(405 if code == 501 else code, message, explain)
 
     def log_message(self, *_: object) -> None:
-        """Requests are no news."""
+        """Do not print requests."""
 
 
 class Server(ThreadingHTTPServer):
-    request_queue_size = 128  # with the usual 5, callers that come together wait for seconds
+    request_queue_size = 128  # with the default of 5, many callers at once would wait for seconds
 
     def handle_error(self, *_: object) -> None:
-        """Whoever called has gone: their loss."""
+        """Do not print anything if a caller is gone."""
 
 
 # === Registering (5.3, 7.2) ===========================================================================================
 
 PAUSES = (2, 4, 8, 16, 30)
-PASSING = ("E010", "E025", "E041", "E042", "E099")  # errors that may be gone next time
+PASSING = ("E010", "E025", "E041", "E042", "E099")  # errors that may not happen the next time
 
 
 def register(player: Player, manager: str, endpoint: str) -> bool:
-    """Try until the manager takes us (True) or refuses us for good (False)."""
+    """Try until the manager accepts us (True) or rejects us for good (False)."""
     meta = {"display_name": player.name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
     parts = urlsplit(manager)
     connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -353,13 +356,13 @@ def register(player: Player, manager: str, endpoint: str) -> bool:
             if result.get("status") in ("ACCEPTED", "REGISTERED") and result.get("player_id"):
                 break
             reason = result.get("reason") or result.get("error_detail") or result.get("message")
-            # Told to wait for the operator's approval: we ask again (section 7.2).
+            # We must wait for the operator's approval, and ask again (7.2).
             is_pending = (result.get("context") or {}).get("pending") is True
             is_final = result.get("error_code") not in PASSING and not is_pending
         except (OSError, ValueError, LookupError, AttributeError, http.client.HTTPException) as error:
             reason, is_final, is_pending = repr(error), False, False
         if is_final:
-            tell(f"the manager refuses this player: {reason}")
+            tell(f"the manager rejected this player: {reason}")
             return False
         pause = 5 if is_pending else PAUSES[min(attempt, len(PAUSES)) - 1]
         tell(f"not registered yet: {reason}; next try in {pause} s")
@@ -374,13 +377,13 @@ def register(player: Player, manager: str, endpoint: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="A player for leagues of Even/Odd.")
-    parser.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="where the League Manager is")
-    parser.add_argument("--host", default="127.0.0.1", help="the address of this machine that others reach")
-    parser.add_argument("--port", default=8101, type=int, help="the port to listen at; 0: any free one")
-    parser.add_argument("--name", default=NAME, help="the name to register under")
+    parser.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="the address of the League Manager")
+    parser.add_argument("--host", default="127.0.0.1", help="the address at which others reach this machine")
+    parser.add_argument("--port", default=8101, type=int, help="the port to listen at; 0 means any free port")
+    parser.add_argument("--name", default=NAME, help="the player's name in the league")
     args = parser.parse_args()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: sys.exit(0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         server = Server((args.host, args.port), Handler)
     except (OSError, OverflowError) as error:

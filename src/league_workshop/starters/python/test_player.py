@@ -1,4 +1,4 @@
-"""Starts the player as a league would find it, plays a match with it, and ends it. Run: python3 -m unittest"""
+"""Starts the player, plays a match with it, and stops it. Run: python3 -m unittest"""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ Message = dict[str, Any]
 
 
 class Manager(BaseHTTPRequestHandler):
-    """A league manager that takes one player and keeps what it said."""
+    """A league manager that accepts one player and keeps its registration."""
 
     registration: Message
 
@@ -37,7 +37,7 @@ class Manager(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Requests are no news."""
+        """Do not print requests."""
 
 
 def envelope(message_type: str, sender: str = "referee:REF01") -> Message:
@@ -110,7 +110,7 @@ class TestPlayer(unittest.TestCase):
 
     @classmethod
     def post(cls, body: bytes) -> tuple[int, Message]:
-        """The HTTP status and the JSON-RPC answer."""
+        """Return the HTTP status and the JSON-RPC answer."""
         connection = http.client.HTTPConnection(urlsplit(cls.url).netloc, timeout=20)
         try:
             connection.request("POST", "/mcp", body, {"Content-Type": "application/json"})

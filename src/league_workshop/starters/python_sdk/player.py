@@ -1,4 +1,4 @@
-"""A player for leagues of Even/Odd, with the package agent-league: it does everything but the choosing."""
+"""A player for leagues of Even/Odd. The package agent-league does everything except choosing."""
 
 import random
 
@@ -8,15 +8,15 @@ NAME = "My player"
 
 
 class MyPlayer(Player):
-    """Bets on the parity that was drawn less often in its matches."""
+    """Bets on the parity that was drawn less often in its matches so far."""
 
     # === Your strategy goes here ======================================================================================
 
     def choose_parity(self, call: ChooseParityCall) -> Parity:
         """Return "even" or "odd", within 30 seconds. It may be `async`.
 
-        `call` is the referee's question; `call.context` may tell your opponent's id and your record so far.
-        `self.history` holds the matches you have played, the newest last: `.opponent_id`, `.outcome`, `.my_choice`,
+        `call` is the referee's question; `call.context` may have your opponent's id and your record so far.
+        `self.history` has the matches you have played, the newest last: `.opponent_id`, `.outcome`, `.my_choice`,
         `.opponent_choice`, `.drawn_number`, `.number_parity`.
         """
         drawn = [match.number_parity for match in self.history]

@@ -12,7 +12,7 @@ from league.machine import Machine
 from league.reports.journals import Journals, blank_manager
 from league.storage.transcript import LetterNote
 from league_records import exports
-from league_records.live_files import UNVERIFIED, FileFold, fold_for
+from league_records.file_folds import UNVERIFIED, FileFold, fold_for
 from league_records.shared_files import NO_LETTERS, write_files
 from tests.support import player_rig
 from tests.support.managed import Managed
