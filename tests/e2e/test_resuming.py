@@ -45,7 +45,7 @@ def test_what_would_make_it_another_league_is_refused(processes: Processes) -> N
     for option, known in OTHER_LEAGUES.items():
         done = processes.run("manager", "--port", "0", "--journal", journal, *option.split())
         assert done.returncode == 2, option
-        assert f"it has {known}; leave the option out to resume it" in done.stderr
+        assert f"which has {known}; leave the option out to resume this league" in done.stderr
     assert journal.read_bytes() == before
 
 
