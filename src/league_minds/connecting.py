@@ -26,7 +26,7 @@ from league.protocol.experiment import written
 from league.terminal import USAGE, CommandError, console
 from league.transport.http_client import CallFailed, HttpClient
 from league_minds.llm import OK, LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
-from league_minds.options import ModelOptions
+from league_minds.model_options import ModelOptions
 from league_minds.prompts import PROMPT, Prompt
 
 KEY_VARIABLE: Final = "LEAGUE_LLM_KEY"

@@ -22,7 +22,7 @@ FEATURE = Feature(
         CommandRow("close", "Run a league", "league.cli.operator"),
         CommandRow("backup", "Run a league", "league.cli.backup"),
         CommandRow("migrate", "Run a league", "league.cli.migrate"),
-        CommandRow("watch", "Watch and understand", "league.cli.watch"),
+        CommandRow("watch", "Watch and understand", "league.cli.watch_command"),
         CommandRow("standings", "Watch and understand", "league.cli.show"),
         CommandRow("schedule", "Watch and understand", "league.cli.show"),
         CommandRow("match", "Watch and understand", "league.cli.show"),

@@ -40,7 +40,7 @@ def _migrate(args: argparse.Namespace) -> int:
 def _files(location: str) -> Sequence[Path]:
     """The journals at a location. All are looked at before the first is changed."""
     from league.storage import urls
-    from league.storage.files import stored_format
+    from league.storage.journal_files import stored_format
 
     path = urls.parse(location).path
     files = sorted(path.glob("*.db")) if path.is_dir() else [path]
@@ -52,8 +52,8 @@ def _files(location: str) -> Sequence[Path]:
 
 
 def _migrated(file: Path) -> MigratedJournal:
-    from league.storage.files import stored_format
     from league.storage.formats import FORMAT
+    from league.storage.journal_files import stored_format
     from league.storage.sqlite import SqliteJournal
 
     # The journal of a running league is in use, but it is up to date too: nothing is locked to find that out.

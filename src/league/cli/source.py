@@ -12,7 +12,7 @@ from league.terminal import USAGE, CommandError, add_json_option
 from league.terminal.addresses import agent_url, usual_manager
 
 if TYPE_CHECKING:
-    from league.manager.league import LeagueManager
+    from league.manager.league_manager import LeagueManager
 
 MATCHES = "/api/matches/"
 

@@ -32,8 +32,8 @@ from league.hosting import system
 from league.hosting.options import RoleOptions
 from league.machine import Machine
 from league.storage import urls
-from league.storage.files import damaged
 from league.storage.formats import FORMAT
+from league.storage.journal_files import damaged
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode

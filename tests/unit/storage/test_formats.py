@@ -21,8 +21,8 @@ from league.events import BulletinsDelivered, LeagueCreated, MatchTaken, Registe
 from league.reports.journals import read_events, replay
 from league.storage import formats
 from league.storage.chain import digest_after
-from league.storage.files import stored_format
 from league.storage.formats import FORMAT, MigrationRecord
+from league.storage.journal_files import stored_format
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import SqliteJournal
@@ -38,7 +38,7 @@ READERS = ("verify", "replay", "standings --journal", "schedule --journal", "exp
 
 DYING = """
 import os, signal, sqlite3, sys
-from league.storage import files, formats
+from league.storage import formats, journal_files
 from league.storage.sqlite import SqliteJournal
 
 def die(*_):
@@ -46,14 +46,14 @@ def die(*_):
 
 moment = sys.argv[2]
 if moment == "before the backup":
-    files._copy = die
+    journal_files._copy = die
 elif moment == "after the backup":
     formats.migrate = die
 elif moment == "between two steps":
     formats.MIGRATIONS = {**formats.MIGRATIONS, 2: formats.MIGRATIONS[2]._replace(step=die)}
 else:
-    files.verify_events = die
-    files._verify = lambda *_: None
+    journal_files.verify_events = die
+    journal_files._verify = lambda *_: None
 SqliteJournal(sys.argv[1], lambda notice: None)
 """
 
@@ -211,7 +211,7 @@ def test_a_journal_in_use_is_not_migrated(
 ) -> None:
     path = finished / "journal.db"
     with SqliteJournal(path, Notices()):
-        monkeypatch.setattr("league.storage.files.stored_format", lambda _: 1)
+        monkeypatch.setattr("league.storage.journal_files.stored_format", lambda _: 1)
         assert main(["migrate", str(path)]) == 1
     assert f"is in use by process {os.getpid()}" in capsys.readouterr().err
 

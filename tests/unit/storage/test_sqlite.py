@@ -15,8 +15,8 @@ import pytest
 from league import __version__
 from league.machine import Entry
 from league.storage import file_lock
-from league.storage.files import backup
 from league.storage.formats import FORMAT
+from league.storage.journal_files import backup
 from league.storage.notices import Durable, JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal

@@ -34,7 +34,6 @@ from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.context import ManagerContext, RosterConventions
 from league.manager.dispatch import (
     AnnouncingOnly,
     Dispatches,
@@ -43,7 +42,8 @@ from league.manager.dispatch import (
 )
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
-from league.manager.messages import Messages, table
+from league.manager.manager_context import ManagerContext, RosterConventions
+from league.manager.manager_messages import Messages, table
 from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
 from league.manager.queries import LeagueQueries
