@@ -11,7 +11,7 @@ their tables tell which of the first two formats they have.
 `MIGRATIONS` has one step from each older format to the next. `migrate` takes all that are needed. The caller begins and
 ends the transaction, so a file has its old format or the newest one and never anything between, whenever the process
 is killed. A step changes the connection that it gets and nothing else, so it works on the file itself (when
-`journal_files` opens it to be written) and on a temporary copy (`current_form`, for readers, which never change a file).
+`journal_files` opens it to be written) and on a temporary copy (`current_form`, for readers, who change no file).
 
 Steps do not judge. What they cannot read, they leave as it is: damage is found afterwards, by the same check as in any
 other journal. A step that rewrites events must find a sound chain before it, or it would hide damage under new digests
