@@ -422,4 +422,4 @@ async def _section(_caller: McpCaller, names: Mapping[str, str]) -> str:
 
 async def _section_numbers(beginning: str) -> Sequence[str]:
     sections = specification.sections(specification.text())
-    return [number for number, _, _ in sections if number.startswith(beginning)]
+    return [section.number for section in sections if section.number.startswith(beginning)]

@@ -6,7 +6,7 @@ from league.features import CommandRow, Feature
 
 FEATURE = Feature(
     name="core",
-    about="What it takes to play a league: the three roles, and the operator's commands.",
+    about="The core: the three roles of a league, and the commands of its operator.",
     page="docs/how-to/operate-a-league.md",
     rows=(
         CommandRow("manager", "Play a league", "league.cli.roles"),

@@ -166,7 +166,7 @@ def test_a_hook_that_never_returns_keeps_nobody_from_ending() -> None:
             await asyncio.Event().wait()
 
     async def then(told: AuthorNews, _: FakeAgent) -> None:
-        told.tell([ROUND] * (author_news.KEPT + 5))
+        told.tell([ROUND] * (author_news.MOST_WAITING + 5))
         await told.stop()
 
     with_news(Stuck(), then)
