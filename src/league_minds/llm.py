@@ -77,6 +77,8 @@ class Completion(NamedTuple):
 
     text: str
     tokens: int
+    is_estimate: bool = False
+    """The provider did not report the tokens."""
 
 
 @dataclass(slots=True)
@@ -135,6 +137,7 @@ class _Choosing:
     turn: Playing
     deadline: float = 0.0
     tokens: int = 0
+    tokens_estimated: int = 0
     thinking_s: float = 0.0
     waited_s: float = 0.0
     has_failed: bool = False
@@ -188,6 +191,8 @@ class _Choosing:
             if completion is not None:
                 self.outage = ""
                 self.tokens += completion.tokens
+                if completion.is_estimate:
+                    self.tokens_estimated += completion.tokens
                 return completion.text
             trouble = trouble_of(reply)
             # A model that is only late gets no second request: the time is over.
@@ -234,6 +239,7 @@ class _Choosing:
             fallbacks=fallbacks,
             provider_errors=int(self.has_failed),
             tokens=self.tokens,
+            tokens_estimated=self.tokens_estimated,
             thinking_s=round(self.thinking_s, 3),
             waited_s=round(self.waited_s, 3),
         )
@@ -287,6 +293,7 @@ def completed(reply: Reply | NoReply, request: bytes) -> Completion | None:
     # To Python true is a whole number, to a budget it is none.
     if type(tokens) is not int or tokens < 0:
         tokens = (len(request) + len(text.encode())) // BYTES_A_TOKEN
+        return Completion(text, tokens, is_estimate=True)
     return Completion(text, tokens)
 
 

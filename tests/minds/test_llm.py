@@ -232,6 +232,14 @@ def test_tokens_that_the_provider_does_not_count_are_estimated() -> None:
     script = Script(says("odd", tokens=None))
     _, provenance = made(chosen(script))
     assert provenance.tokens == pytest.approx(len(json.dumps(script.bodies[0])) / 4, rel=0.1)
+    assert provenance.tokens_estimated == provenance.tokens
+
+
+def test_reported_and_estimated_tokens_are_kept_apart() -> None:
+    script = Script(says("banana", tokens=1000), says("odd", tokens=None))
+    _, provenance = made(chosen(script))
+    assert provenance.tokens == 1000 + provenance.tokens_estimated
+    assert 0 < provenance.tokens_estimated < 1000
 
 
 def test_where_nothing_is_offered_nothing_is_asked() -> None:
