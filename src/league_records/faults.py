@@ -17,7 +17,17 @@ from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
-from league_records.clauses import ClauseRef, at_field, cite, clause_of, named, question, violated
+from league_records.clauses import (
+    ClauseRef,
+    at_field,
+    cite,
+    clause_of,
+    exception_in,
+    failure,
+    named,
+    question,
+    violated,
+)
 from league_records.match_facts import MatchFacts
 
 SILENT: Final = ("E001", "E009", "E045")
@@ -95,7 +105,10 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
             requirement = event.requirement
         clause = violated(event.code, event.phase, game_type, requirement)
         hint = advice_for(event.code, event.phase, event.detail)
-        yield ListedMistake(event.match_id, named(event.code), event.detail, str(clause or ""), hint)
+        detail = event.detail
+        if exception_in(detail):
+            detail = failure(event.code, detail)
+        yield ListedMistake(event.match_id, named(event.code), detail, str(clause or ""), hint)
 
 
 # --- from the referee's record ----------------------------------------------------------------------------------------
@@ -132,9 +145,9 @@ def _by_wrong_answers(facts: MatchFacts, fault: PlayerFaulted, wrong_answers: Se
 
 def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequence[AttemptFailed]) -> PlayerFault:
     # Four timeouts are told once, a timeout and a refused connection both.
-    failures = dict.fromkeys(f"{named(call.code)} ({call.detail})" for call in failed_calls)
+    failures = dict.fromkeys(failure(call.code, call.detail) for call in failed_calls)
     if not failures:
-        failures[f"{named(fault.code)} ({fault.detail})"] = None
+        failures[failure(fault.code, fault.detail)] = None
     sentence = (
         f"{fault.player_id} failed at {question(fault.phase)} {_times(len(failed_calls))}: {', then '.join(failures)}"
     )
@@ -194,8 +207,11 @@ def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
         action = f"failed {_times(count)} at"
         detail = mistake.detail
         clause = _clause(facts, mistake)
+    reason = f"{named(mistake.code)}: {detail}"
+    if exception_in(detail):
+        reason = failure(mistake.code, detail)
     asked = question(mistake.phase)
-    sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({named(mistake.code)}: {detail})"
+    sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({reason})"
     return _fault(facts, mistake, sentence, clause, None)
 
 
@@ -258,7 +274,7 @@ def _reported_fault(
     rule = cite("MATCH.fourth_wrong_answer_loses")
     if code in SILENT:
         rule = _rule(fault.phase)
-    sentence = f"{player_id} failed at {question(fault.phase)}: {named(code)}, {fault.detail}"
+    sentence = f"{player_id} failed at {question(fault.phase)}: {failure(code, fault.detail)}"
     return _fault(facts, fault, sentence, _clause(facts, fault), rule)
 
 
@@ -345,12 +361,19 @@ _TEXTS: Final[Mapping[str, str]] = {
         "in the player's output."
     ),
 }
+_AFTER_AN_EXCEPTION: Final = (
+    "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what may "
+    "fail, and return any legal choice then."
+)
 _MANNERS: Final[Mapping[str, str]] = {"answered ": "answered", "busy": "busy", "broke": "broken"}
 """How a connection failed, by words in the referee's detail."""
 
 
 def advice_for(code: str, phase: str, detail: str) -> str:
     """What helps against this fault."""
+    exception = exception_in(detail)
+    if exception:
+        return f"Your code raised {exception}. {_AFTER_AN_EXCEPTION}"
     # The most exact advice first: for this phase, for this kind of failure, for the code.
     for key in (f"{code} {phase}", f"{code} {_manner(detail)}", code):
         if key in _TEXTS:

@@ -16,7 +16,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
-from league.protocol.errors import ERRORS
+from league.protocol.errors import ERRORS, RAISED
 from league.reports.journals import Journals
 from league_records import clauses
 from league_records.explain import Explanation, explain
@@ -169,6 +169,16 @@ def answers_with_errors() -> Rig:
     return rig
 
 
+def raises() -> Rig:
+    rig = joined().chooses("P01", "even")
+    sentence = f"{RAISED}ValueError: no (such) thing"
+    data = {"error_code": "E099", "error_description": "INTERNAL_ERROR", "error_detail": sentence}
+    error = {"code": -32603, "message": sentence, "data": data}
+    for _ in range(4):
+        rig.says("P02", json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()).wait(2)
+    return rig
+
+
 def declines() -> Rig:
     rig = given().joins("P01")
     return rig.says("P02", rig.joining("P02", accept=False))
@@ -192,6 +202,19 @@ FAULTS: list[tuple[Callable[[], Rig], str, list[str], str]] = [
     (is_wrong_and_then_silent, "E004", ["CHOOSE_PARITY_RESPONSE.parity_choice", "MATCH.window_ends"], "lower case"),
     (is_suspended_and_silent, "E001", ["JOIN.in_time", "MATCH.suspended_one_invitation"], "at once"),
 ]
+
+
+def test_an_exception_in_a_players_code_is_told_as_one() -> None:
+    told = story(finished(raises()))
+    (fault,) = told.verdict.faults
+    assert fault.code == "E009"
+    assert fault.sentence.startswith(
+        "P02 failed at the call for a choice 4 times: its code raised ValueError: no (such) thing."
+    )
+    assert fault.advice.startswith("Your code raised ValueError: no (such) thing. The traceback")
+    lines = [line.text for attempt in told.attempts for line in attempt.lines if line.code == "E009"]
+    assert lines[0].startswith("P02 did not choose: its code raised ValueError: no (such) thing; retry 1 follows")
+    assert not [line for line in lines if "CONNECTION_ERROR" in line]
 
 
 @pytest.mark.parametrize(("play", "code", "broken", "advice"), FAULTS)

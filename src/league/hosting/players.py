@@ -309,7 +309,8 @@ class StrategyRunner:
     def __init__(self, entrant: Entrant, seeded: Seeding | None = None) -> None:
         self.entrant = entrant
         self._seeded = seeded
-        self._news = AuthorNews(entrant.strategy, entrant.title)
+        self._reports = authors.Reports()
+        self._news = AuthorNews(entrant.strategy, entrant.title, self._reports)
         self.tell = self._news.tell
         self.stop = self._news.stop
 
@@ -365,8 +366,10 @@ class StrategyRunner:
     def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
         player = self._who(turn)
         if isinstance(value, Raised):
-            console.complain(authors.raised(player, value.error, ask.call, turn.options))
-            return NoChoice(authors.last_line(value.error))
+            report = authors.raised(player, value.error, ask.call, turn.options)
+            console.complain(self._reports.once(report, authors.origin_of(value.error)))
+            exception = authors.last_line(value.error)
+            return NoChoice(exception, exception=exception)
         if isinstance(value, NoChoice):
             verb = "declines to choose" if value.is_outage else "does not choose"
             console.complain(f"{player} {verb}: {value.detail}")

@@ -35,7 +35,7 @@ from league.player.memory import InvitedMatch
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal
-from league.protocol.errors import PeerError
+from league.protocol.errors import RAISED, PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import written
 from league.protocol.fields import ParityChoice
@@ -47,6 +47,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData
+from league.protocol.safe_text import printable
 from league.protocol.versions import PROTOCOL
 
 ChoiceCall = ChooseParityCall | GameMoveCall
@@ -59,6 +60,7 @@ PENDING: Final = 1_000
 """Maximum number of pending choices."""
 LONGEST_S: Final = 3_600.0
 LONGEST_FAILURE: Final = 10_000
+LONGEST_EXCEPTION: Final = 160
 
 
 # --- reading a call ---------------------------------------------------------------------------------------------------
@@ -357,7 +359,11 @@ class Choices:
                 provenance=failure.provenance,
             )
         )
-        error = PeerError(code, "no choice could be made", {"incident": pending.key})
+        sentence = "no choice could be made"
+        if failure.exception:
+            # Its author learns it from the referee's record too, not only at the player's terminal.
+            sentence = RAISED + printable(failure.exception)[:LONGEST_EXCEPTION]
+        error = PeerError(code, sentence, {"incident": pending.key})
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)
 
