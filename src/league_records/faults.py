@@ -116,7 +116,7 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
 
 def _recorded(facts: MatchFacts, fault: PlayerFaulted, events: Sequence[Event]) -> PlayerFault:
     if fault.code == DECLINED:
-        return _declined(fault.player_id)
+        return _declined(facts, fault.player_id)
     asked_in = _question_of(fault)
     mistakes = [event for event in events if isinstance(event, Mistake) and _question_of(event) == asked_in]
     wrong_answers = [mistake for mistake in mistakes if isinstance(mistake, WrongAnswer)]
@@ -182,17 +182,17 @@ def _rule(phase: str, is_suspended: bool = False) -> ClauseRef:
     return cite("MATCH.silent_join_26s")
 
 
-def _declined(player_id: str) -> PlayerFault:
+def _declined(facts: MatchFacts, player_id: str) -> PlayerFault:
     clause = cite("MATCH.declined_is_technical_loss")
     return PlayerFault(
         player_id=player_id,
         code=DECLINED,
         name=DECLINED,
         phase="join",
-        sentence=f"{player_id} declined the invitation",
+        sentence=f"{player_id} declined the invitation to play {facts.game_type}",
         clause=clause,
         rule=clause,
-        advice=advice_for(DECLINED, "join", ""),
+        advice=_advice_after_declining(facts.game_type),
     )
 
 
@@ -241,6 +241,13 @@ def _fault(
     )
 
 
+def _advice_after_declining(game_type: str) -> str:
+    return (
+        f"A Python player of this package declines games that it does not name: add {game_type} to its class, as in "
+        f'games = ("{game_type}",). {advice_for(DECLINED, "join", "")}'
+    )
+
+
 # --- from the report to the manager -----------------------------------------------------------------------------------
 
 
@@ -260,7 +267,7 @@ def _reported_fault(
 ) -> PlayerFault:
     code = str(reported.get("code"))
     if code == DECLINED:
-        return _declined(player_id)
+        return _declined(facts, player_id)
     fault = PlayerFaulted(
         at=result.at,
         match_id=facts.match_id,
@@ -282,8 +289,8 @@ def _reported_fault(
 
 _TEXTS: Final[Mapping[str, str]] = {
     "DECLINED": (
-        'Answer GAME_INVITATION with "accept": true. Declining loses the match at once, and there is no second '
-        "invitation. To leave the league, ask its operator to withdraw the player."
+        'Any other player answers GAME_INVITATION with "accept": true. Declining loses the match at once, and there is '
+        "no second invitation. To leave the league, ask its operator to withdraw the player."
     ),
     "E001 join": (
         "Answer every GAME_INVITATION at once, with GAME_JOIN_ACK in the result of the same HTTP request; nothing has "

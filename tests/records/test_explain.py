@@ -231,6 +231,12 @@ def test_a_fault_is_told_with_its_player_its_clauses_and_advice(
     assert told.draw is None
 
 
+def test_a_player_that_declines_is_told_which_game_to_name() -> None:
+    (fault,) = story(finished(declines())).verdict.faults
+    assert fault.sentence == "P02 declined the invitation to play even_odd"
+    assert 'games = ("even_odd",)' in fault.advice
+
+
 def test_every_failed_call_stands_at_its_time() -> None:
     told = story(finished(silent_at_the_join()))
     (attempt,) = (one for one in told.attempts if one.attempt == 1)

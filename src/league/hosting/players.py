@@ -209,6 +209,7 @@ async def serve(
     options = replace(options, count=len(entrants))
     # Better now than in the middle of a match.
     for entrant in entrants:
+        _name_slips(entrant)
         for game in _games_of(options, entrant):
             _refuse_unplayable(entrant, game)
     runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
@@ -258,6 +259,13 @@ def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
     if options.game:
         return (options.game,)
     return entrant.games
+
+
+def _name_slips(entrant: Entrant) -> None:
+    slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "slips", None)
+    if callable(slips):
+        for sentence in slips():
+            console.complain(sentence)
 
 
 def _refuse_unplayable(entrant: Entrant, game: str) -> None:

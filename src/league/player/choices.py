@@ -47,7 +47,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData
-from league.protocol.safe_text import printable
+from league.protocol.safe_text import printable, without_tokens
 from league.protocol.versions import PROTOCOL
 
 ChoiceCall = ChooseParityCall | GameMoveCall
@@ -354,7 +354,7 @@ class Choices:
                 match_id=pending.match.match_id,
                 attempt=pending.match.attempt,
                 turn=pending.turn,
-                detail=failure.detail[:LONGEST_FAILURE],
+                detail=without_tokens(failure.detail[:LONGEST_FAILURE]),
                 code=code,
                 provenance=failure.provenance,
             )

@@ -101,6 +101,27 @@ def test_a_player_plays_what_it_has_a_method_for(player: Player, games: set[str]
     assert {game for game in ("even_odd", "tic_tac_toe") if player.plays(game)} == games
 
 
+def test_misspelt_methods_are_named() -> None:
+    class Misspelt(Player):
+        def choose_party(self, call: ChooseParityCall) -> Parity:
+            return "even"
+
+        def on_match_end(self, match: PastMatch) -> None:
+            self.remember(match)
+
+        def remember(self, match: PastMatch) -> None:
+            """A helper."""
+
+        def prepare(self) -> None:
+            """Another helper."""
+
+    assert Misspelt().slips() == [
+        "Misspelt.choose_party is never called; did you mean choose_parity?",
+        "Misspelt.on_match_end is never called; did you mean on_match_over?",
+    ]
+    assert Both().slips() == []
+
+
 def test_a_method_may_be_set_on_the_object_or_stand_for_all() -> None:
     player: Any = Player()
     player.choose_parity = lambda _: "odd"
