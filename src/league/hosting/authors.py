@@ -221,22 +221,25 @@ def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
     return _ForgivingOutput(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
 
 
-def result(match: PastMatch) -> str:
+def result(match: PastMatch, is_of_league: bool = True) -> str:
     """One line about a match that is over."""
     verb = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
     outcome = f"{match.match_id}: you {verb} against {match.opponent_id}"
     if match.status == "TECHNICAL_LOSS":
-        return f"{outcome} by a technical loss {_fault(match)}"
+        return f"{outcome} by a technical loss {_fault(match, is_of_league)}"
     choices = f"{outcome}: you said {match.my_choice}, it said {match.opponent_choice}"
     if match.drawn_number is None:
         return choices
     return f"{choices}, the number was {match.drawn_number}"
 
 
-def _fault(match: PastMatch) -> str:
+def _fault(match: PastMatch, is_of_league: bool) -> str:
     """Names the side at fault, and where to find out why."""
     if match.outcome == "WIN":
         # The author can do nothing about the opponent's faults, so there is nothing to explain.
         return "(its own)"
     side = "yours or both" if match.winner is None else "yours"
+    if not is_of_league:
+        # Friendly matches end with their journal, so nothing is left to explain.
+        return f"({side}); the report of league spar tells why"
     return f"({side}); league explain {match.match_id} tells why"

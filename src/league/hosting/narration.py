@@ -289,7 +289,8 @@ def _answered_invitation(_: Competitor, event: events.InvitationAnswered) -> str
 
 
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
-    result = authors.result(player.history[-1])
+    # A player without an id is in no league: somebody spars with it.
+    result = authors.result(player.history[-1], is_of_league=bool(player.agent_id))
     if not player.plays_with_kit(event.match_id, event.referee_id):
         return result
     if event.status == "TECHNICAL_LOSS":

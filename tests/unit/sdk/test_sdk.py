@@ -403,3 +403,4 @@ def test_importing_the_package_loads_nothing_yet() -> None:
 )
 def test_every_result_is_one_line(match: PastMatch, told: str) -> None:
     assert authors.result(match) == told
+    assert "league explain" not in authors.result(match, is_of_league=False)
