@@ -20,7 +20,7 @@ from league.hosting.manager_api import match_page
 from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol import timestamps
 from league.protocol.errors import PeerError
 from league.protocol.safe_text import printable

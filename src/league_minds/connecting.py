@@ -35,7 +35,7 @@ from league_minds.llm import (
     is_out_of_quota,
     trouble_of,
 )
-from league_minds.options import ModelOptions
+from league_minds.model_options import ModelOptions
 from league_minds.prompts import PROMPT, Prompt
 
 KEY_VARIABLE: Final = "LEAGUE_LLM_KEY"

@@ -361,7 +361,7 @@ BUGS = (
     # --- who may speak ------------------------------------------------------------------------------------------------
     Bug(
         "a player answers whoever calls",
-        "player/context.py",
+        "player/player_context.py",
         "        if not self.is_referee(letter, message, sender, match_id, invites_to):\n",
         "        if False:\n",
         faults=0.0,
@@ -397,7 +397,7 @@ BUGS = (
     ),
     Bug(
         "an announcement taken twice is played twice",
-        "referee/assignments.py",
+        "referee/assigned_matches.py",
         "return (announced.attempt or 1) > context.docket.attempt_of(announced.match_id)",
         "return (announced.attempt or 1) >= context.docket.attempt_of(announced.match_id)",
     ),

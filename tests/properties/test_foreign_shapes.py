@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.gateway.assignments import GetAssignedMatches
+from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import POLL_AFTER_S
 from league.machine import Inquiry, Letter
 from league.protocol.envelope import Reading

@@ -11,7 +11,7 @@ import pytest
 from league.protocol.envelope import STRICT, Reading, unseal
 from league.protocol.errors import ERRORS
 from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
-from league_kit.verdicts import judge
+from league_kit.message_verdicts import judge
 from league_mcp.message_schemas import clauses
 from scripts import make_vectors
 from scripts.vectors import shapes, tables

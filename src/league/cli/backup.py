@@ -20,7 +20,7 @@ def _configure_backup(parser: argparse.ArgumentParser) -> None:
 
 
 def _backup(args: argparse.Namespace) -> int:
-    from league.storage.files import open_readable
+    from league.storage.journal_files import open_readable
 
     target = Path(args.file)
     try:
@@ -91,7 +91,7 @@ def _refuse(source: Path, target: Path, force: bool) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a journal. An existing file is replaced only by a complete copy."""
-    from league.storage.files import backup
+    from league.storage.journal_files import backup
 
     if not target.exists():
         backup(source, target)

@@ -14,7 +14,7 @@ from league.terminal import USAGE, CommandError, add_json_option
 from league.terminal.addresses import agent_url, usual_manager
 
 if TYPE_CHECKING:
-    from league.manager.league import LeagueManager
+    from league.manager.league_manager import LeagueManager
 
 MATCHES = "/api/matches/"
 _HOST_AND_PORT = re.compile(r"(localhost|[^/:]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+)(/.*)?")

@@ -25,7 +25,7 @@ from msgspec import Struct
 from league.calling.delivery import Delivery, Ending, Policy
 from league.calling.line import PLAIN, Line, Purpose
 from league.events import DispatchLearned
-from league.gateway.assignments import MatchAssignment, StartMatch, spelled_out
+from league.gateway.foreign_assignments import MatchAssignment, StartMatch, spelled_out
 from league.machine import Content
 from league.manager.dispatch import (
     ANNOUNCED,

@@ -27,10 +27,10 @@ from league.calling.delivery import (
     Policy,
     Reaction,
 )
-from league.gateway import assignments as foreign
-from league.gateway.assignments import Assignee, GetAssignedMatches
+from league.gateway import foreign_assignments as foreign
+from league.gateway.foreign_assignments import Assignee, GetAssignedMatches
 from league.gateway.foreign_json import Fields
-from league.gateway.reports import in_all_words
+from league.gateway.foreign_reports import in_all_words
 from league.machine import (
     ADDRESS_QUERIES,
     Address,
@@ -53,14 +53,14 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
-from league.referee import assignments
-from league.referee.context import (
+from league.referee import assigned_matches
+from league.referee.match import Match
+from league.referee.referee_context import (
     RefereeContext,
     RefereeSettings,
     Take,
     quotable,
 )
-from league.referee.match import Match
 
 POLL_AFTER_S: Final = 3.0
 """How long a new member waits for matches before it asks for them."""
@@ -266,7 +266,7 @@ class Polling:
         announcement = read.open()
         assert isinstance(announcement, RoundAnnouncement)
         (announced,) = announcement.matches
-        is_new = assignments.is_new(announced, self._context)
+        is_new = assigned_matches.is_new(announced, self._context)
         match = self._context.docket.open.get(announced.match_id)
         if is_new or (match is not None and not match.is_located):
             self._take(announcement, now, read.round_name)
@@ -426,7 +426,7 @@ class AddressSearch:
 
     def _locate_all(self, source: str, now: float) -> None:
         for match in self._missing:
-            if assignments.locate(match, self._endpoints, source, self._context, now):
+            if assigned_matches.locate(match, self._endpoints, source, self._context, now):
                 self._on_located(now)
 
     # --- the last resort ----------------------------------------------------------------------------------------------
@@ -526,5 +526,5 @@ def _documented_home(player_id: str, manager: str) -> str | None:
     number = foreign.number_in(player_id)
     if number is None or not 0 < number <= len(PORTS):
         return None
-    machine = assignments.place(manager)
+    machine = assigned_matches.place(manager)
     return foreign.at_port(machine.host, PORTS[number - 1])

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from league.gateway import notifications, registrations, reports
-from league.gateway.assignments import name_of_round, number_in
+from league.gateway import foreign_reports, notifications, registrations
+from league.gateway.foreign_assignments import name_of_round, number_in
 from league.gateway.foreign_json import first_text, flattened, text_in
 from league.gateway.notifications import Normalised
 from league.gateway.registrations import ID_FIELDS, META_FIELDS
@@ -242,8 +242,8 @@ def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
         return registrations.normalise(content, kind, game_type)
     if kind in notifications.KINDS:
         return notifications.normalise(content, kind)
-    if kind == reports.KIND:
-        return reports.normalise(content)
+    if kind == foreign_reports.KIND:
+        return foreign_reports.normalise(content)
     return content, ()
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from league.gateway import assignments
+from league.gateway import foreign_assignments
 from league.gateway.foreign_json import Fields, as_object, flattened
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import NESTED_METHODS
@@ -140,7 +140,7 @@ def verbs(message_type: str) -> tuple[str, ...]:
     row = EXCHANGES.get(message_type)
     if row is not None:
         return (row.method, *row.other_methods)
-    return assignments.VERBS.get(message_type, (message_type.lower(),))
+    return foreign_assignments.VERBS.get(message_type, (message_type.lower(),))
 
 
 def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:

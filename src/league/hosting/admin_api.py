@@ -16,7 +16,7 @@ import msgspec
 from league.hosting.order_table import WITH_TARGET
 from league.hosting.serving import HostedAgent
 from league.machine import Operate
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.orders import ORDERS
 from league.protocol import strict_json
 from league.protocol.errors import PeerError

@@ -26,7 +26,7 @@ from league.hosting.author_code import Raised, ask_author, caught
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.history import PastMatch
-from league.player.league import QueryAnswer
+from league.player.league_queries import QueryAnswer
 from league.player.news import LeagueQueryError
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import Object

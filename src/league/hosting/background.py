@@ -14,7 +14,7 @@ import msgspec
 
 from league.features import ViewRow, load
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.transport.http import Response
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from league.hosting.background import Background, view_page
 from league.hosting.bare_posts import NOTHING_HERE, take
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
 from league.storage.reading import JournalReader

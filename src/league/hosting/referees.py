@@ -21,8 +21,8 @@ from league.protocol import strict_json
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
-from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
+from league.referee.referee_context import RefereeSettings
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.terminal import USAGE, CommandError

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from league.agent.agent import Agent
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
 from league.terminal import USAGE, CommandError, console
 

@@ -30,9 +30,9 @@ from league.events import (
     RefereesNamed,
 )
 from league.machine import Address, Pong
-from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.conventions import Convention

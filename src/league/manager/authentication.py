@@ -23,7 +23,7 @@ from league.events import (
 )
 from league.machine import Content, Refusal
 from league.manager.broadcasts import Broadcasts, TokenQuestion
-from league.manager.context import LONGEST_DETAIL, ManagerPart
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed

@@ -42,9 +42,9 @@ from league.calling.delivery import (
 from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
-from league.manager.context import ManagerPart
 from league.manager.dispatch import ONE_BY_ONE
-from league.manager.messages import Messages
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import (

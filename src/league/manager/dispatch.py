@@ -29,9 +29,9 @@ from league.calling.delivery import (
 from league.calling.line import Line
 from league.games import registry
 from league.machine import Content, Failure, Pong
-from league.manager.context import ManagerPart
 from league.manager.ledger import ScheduledMatch
-from league.manager.messages import Messages
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES

@@ -17,8 +17,8 @@ from league.calling.delivery import (
 )
 from league.machine import Address, Failure, Ping, Pong
 from league.manager.assignments import LATE_S, Assignments
-from league.manager.context import ManagerContext, ManagerPart
 from league.manager.dispatch import RefereeHabits
+from league.manager.manager_context import ManagerContext, ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Member
 

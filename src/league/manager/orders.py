@@ -18,7 +18,7 @@ from league.events import (
 )
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Applicant
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds

@@ -38,9 +38,9 @@ from league.events import (
 )
 from league.machine import Blame, Failure, Ping, Undelivered
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
 from league.manager.excuses import declined, excusable
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 
 PROBE = Policy(limit_s=3.0, is_waited_for=False)

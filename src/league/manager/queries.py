@@ -12,10 +12,10 @@ from typing import Any
 from league.events import AgentRole, ResultAccepted
 from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.authentication import Authentication
-from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
-from league.manager.messages import Messages, columns, table
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages, columns, table
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed, seal

@@ -24,8 +24,8 @@ from league.manager import names
 from league.manager.approval import Application, Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
-from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse

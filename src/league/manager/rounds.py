@@ -21,9 +21,9 @@ from league.events import (
 )
 from league.manager.assignments import Assignments
 from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
-from league.manager.context import ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import ScheduledMatch, ScheduledRound
+from league.manager.manager_context import ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Member
 from league.manager.schedule import extra_rounds, round_robin

@@ -39,9 +39,9 @@ from league.games import draw, registry
 from league.games.contract import SEATS, Game, Seat, Verdict
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
-from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.standings import Decided

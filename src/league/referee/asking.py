@@ -43,8 +43,8 @@ from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
 from league.protocol.messages import Message
 from league.protocol.parts import Object
-from league.referee import messages
-from league.referee.answers import (
+from league.referee import referee_messages
+from league.referee.answer_reading import (
     Declined,
     MereAcknowledgement,
     Question,
@@ -52,10 +52,10 @@ from league.referee.answers import (
     Valid,
     Wrong,
 )
-from league.referee.context import RefereeContext, quotable
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match
-from league.referee.messages import Fault
+from league.referee.referee_context import RefereeContext, quotable
+from league.referee.referee_messages import Fault
 
 CORRECTIONS: Final = 3
 TIMEOUT_CODE: Final = -1
@@ -169,7 +169,7 @@ class Asking:
         self._on_settled = on_settled
         self._seated = match.seated[seat]
         self._turn = match.turn
-        self._awaited = messages.awaited_type(match)
+        self._awaited = referee_messages.awaited_type(match)
         self._limit = _INVITATION_S
         if self._turn:
             self._limit = match.taken.move_seconds
@@ -217,8 +217,8 @@ class Asking:
         seat = self._question.seat
         sender = self._context.membership.sender
         if self._turn:
-            return messages.call(match, seat, sender, now, delivery.attempt.ends or now)
-        return messages.invitation(match, seat, sender, now)
+            return referee_messages.call(match, seat, sender, now, delivery.attempt.ends or now)
+        return referee_messages.invitation(match, seat, sender, now)
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ class Asking:
         if self._turn:
             if answer.path in CHOICES:
                 context["invalid_choice"] = answer.choice
-            context["valid_choices"] = messages.valid_choices(self._question.match, self._question.seat)
+            context["valid_choices"] = referee_messages.valid_choices(self._question.match, self._question.seat)
         self._fault = FinalFault(answer.code, answer.detail)
         retry = None
         time_remaining = None

@@ -42,14 +42,14 @@ from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import GameError, LeagueError
 from league.protocol.tokens import MANAGER
-from league.referee import messages
-from league.referee.answers import Question
+from league.referee import referee_messages
+from league.referee.answer_reading import Question
 from league.referee.asking import UNAVAILABLE, Asking, Contact
-from league.referee.assignments import Passes, passes_of
-from league.referee.context import RefereeContext
+from league.referee.assigned_matches import Passes, passes_of
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
 from league.referee.records import Records
+from league.referee.referee_context import RefereeContext
 
 ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""
@@ -205,7 +205,7 @@ class Conduct:
             return
         match = self.match
         label = f"{match.name}/over"
-        over_a, over_b = messages.game_over(match, self._context.membership.sender)
+        over_a, over_b = referee_messages.game_over(match, self._context.membership.sender)
         player_a, player_b = match.taken.players
         contact_a, contact_b = self._contacts
         self._deliveries = [
@@ -243,7 +243,7 @@ class Conduct:
         if self._deliveries:
             return
         membership = self._context.membership
-        report = messages.report(self.match, membership.sender)
+        report = referee_messages.report(self.match, membership.sender)
         message = self._context.guest.worded(report, self.match.taken.round_name)
         delivery = Delivery(
             MANAGER,

@@ -60,16 +60,16 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.parts import AnnouncedMatch, RefereeMeta
-from league.referee import assignments, posted_answers
+from league.referee import assigned_matches, posted_answers
 from league.referee.conduct import Conduct
-from league.referee.context import (
+from league.referee.match import Docket, Match
+from league.referee.records import Records
+from league.referee.referee_context import (
     NoGuest,
     OpenGuest,
     RefereeContext,
     RefereeSettings,
 )
-from league.referee.match import Docket, Match
-from league.referee.records import Records
 from league.status_poll import StatusPoll
 
 ACKS: Mapping[str, type[Message]] = {
@@ -345,15 +345,15 @@ class RefereeDesk(RoleMachine):
     def _announced(self, announcement: RoundAnnouncement, now: float, round_name: str = "") -> None:
         if not self._membership.is_registered:
             raise PeerError("E023", "this referee is not registered yet")
-        new = assignments.new_matches(announcement, self._referee)
+        new = assigned_matches.new_matches(announcement, self._referee)
         if self.state == "SHUTDOWN" and not self._is_replay(new):
             raise PeerError("E031", "the league is over")
         for announced in new:
             # An attempt that nobody waits for any more must not go on beside the new one.
-            dropped = assignments.take(announcement, announced, round_name, self._referee, now)
+            dropped = assigned_matches.take(announcement, announced, round_name, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
-        if self._referee.settings.ask_standings or not all(map(assignments.has_standings, new)):
+        if self._referee.settings.ask_standings or not all(map(assigned_matches.has_standings, new)):
             self._records.ask(announcement.league_id, announcement.round_id, now)
         self._renew(announcement, now)
         self._begin_waiting(now)
@@ -375,7 +375,7 @@ class RefereeDesk(RoleMachine):
                 self._take_addresses(announced, match, now)
             if conduct is not None:
                 match = conduct.match
-            if match is not None and assignments.renew(announced, match, self._referee) and conduct is not None:
+            if match is not None and assigned_matches.renew(announced, match, self._referee) and conduct is not None:
                 conduct.renew_tokens()
 
     def _take_addresses(self, announced: AnnouncedMatch, match: Match, now: float) -> None:
@@ -385,12 +385,12 @@ class RefereeDesk(RoleMachine):
         )
         if match.taken.endpoints == announced_homes:
             return
-        endpoints = assignments.endpoints_in(announced)
-        if assignments.locate(match, endpoints, "the manager", self._referee, now):
+        endpoints = assigned_matches.endpoints_in(announced)
+        if assigned_matches.locate(match, endpoints, "the manager", self._referee, now):
             self._begin_waiting(now)
         # Only a manager that has proved who it is may send our calls to another address.
         if self._membership.derived_tokens:
-            assignments.move(match, endpoints, self._referee, now)
+            assigned_matches.move(match, endpoints, self._referee, now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
         self._ended(LeagueEnded(at=now, champion=message.champion.player_id), now)

@@ -14,10 +14,10 @@ from league.games.contract import SEATS, Seat
 from league.machine import Address
 from league.protocol.errors import REFUSED_BY_STRICT, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.referee import messages
-from league.referee.context import RefereeContext, quotable
+from league.referee import referee_messages
 from league.referee.match import Match
-from league.referee.messages import Fault
+from league.referee.referee_context import RefereeContext, quotable
+from league.referee.referee_messages import Fault
 
 LAST_WORD_S: Final = 2.0
 """The longest time that GAME_OVER waits for the answer to a GAME_ERROR."""
@@ -52,7 +52,7 @@ class GameErrors:
         delivery = Delivery(
             player_id,
             f"{match.name}/error/{player_id}/{match.turn}/{self._count}",
-            messages.game_error(match, seat, fault, self._context.membership.sender, now),
+            referee_messages.game_error(match, seat, fault, self._context.membership.sender, now),
             Policy(_LIMIT_S, is_waited_for=False),
             address=lambda: to,
             on_end=lambda ended, _, then: self._ended(seat, ended, then),

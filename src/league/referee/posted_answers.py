@@ -13,11 +13,11 @@ from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Stage, as_error
 from league.protocol.judge import shown
 from league.protocol.messages import GameJoinAck
-from league.referee.answers import Question, Valid
+from league.referee.answer_reading import Question, Valid
 from league.referee.conduct import Conduct
-from league.referee.context import RefereeContext
 from league.referee.match import Match
-from league.referee.messages import JOIN, awaited_type
+from league.referee.referee_context import RefereeContext
+from league.referee.referee_messages import JOIN, awaited_type
 
 
 def take(

@@ -22,7 +22,7 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import LeagueQuery, LeagueQueryResponse
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
-from league.referee.context import RefereeContext
+from league.referee.referee_context import RefereeContext
 
 ZEROS: Final[Mapping[str, int]] = {
     "wins": 0,

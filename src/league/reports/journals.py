@@ -24,12 +24,12 @@ from league.events import (
     MatchTaken,
     Registered,
 )
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 from league.protocol.exchanges import Role
 from league.storage import urls
-from league.storage.files import damaged
 from league.storage.journal import decode
+from league.storage.journal_files import damaged
 from league.storage.notices import UNFIT, JournalError, UnfitEventError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
@@ -141,10 +141,10 @@ def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, 
     """
     events_by_referee: dict[str, list[Event]] = {}
     for referee_id, lines in records:
+        events = events_by_referee.setdefault(referee_id, [])
         for line in lines:
             with suppress(msgspec.MsgspecError):
-                event = decode(msgspec.json.encode(line))
-                events_by_referee.setdefault(referee_id, []).append(event)
+                events.append(decode(msgspec.json.encode(line)))
     return {referee_id: RefereeJournal(events) for referee_id, events in events_by_referee.items()}
 
 

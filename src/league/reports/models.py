@@ -9,7 +9,7 @@ from typing import Final
 
 from league.events import ResultAccepted
 from league.manager.excuses import declined
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import Conditions, Provenance, said

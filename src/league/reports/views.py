@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import written

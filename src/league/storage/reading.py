@@ -19,8 +19,8 @@ import msgspec
 
 from league.events import Event, MatchRecordKept
 from league.storage import transcript
-from league.storage.files import damaged, journal_errors, open_readable
 from league.storage.journal import decode
+from league.storage.journal_files import damaged, journal_errors, open_readable
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
 
@@ -104,7 +104,7 @@ class JournalReader:
 
     @property
     def meta(self) -> Mapping[str, str]:
-        """The journal's own facts: schema_version, created, role, league_id."""
+        """The journal's own facts: role, league_id, created, and those that formats.py writes."""
         return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
 
     @property

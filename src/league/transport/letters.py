@@ -21,7 +21,7 @@ import msgspec
 from msgspec import structs
 
 from league.gateway import forms, normalise, understanding
-from league.gateway.assignments import is_answered_freely, name_of_round
+from league.gateway.foreign_assignments import is_answered_freely, name_of_round
 from league.gateway.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from league import events as e
-from league.gateway.assignments import GetAssignedMatches
+from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import SEARCH_S, SEARCH_SLOWLY_S
 from league.machine import Failure, Information, Refusal
 from league.protocol.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
-from league.referee.context import RefereeSettings
+from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]

@@ -15,7 +15,7 @@ from league.hosting import author_news
 from league.hosting.author_news import AuthorNews
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
-from league.player.league import QueryAnswer
+from league.player.league_queries import QueryAnswer
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import QueryError, StandingsRow
 from league.terminal import console

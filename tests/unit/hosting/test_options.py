@@ -24,7 +24,7 @@ from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
 from league.terminal import USAGE, CommandError
 from league.terminal.addresses import LOOPBACK, seen_by_others
-from league_minds.options import ModelOptions
+from league_minds.model_options import ModelOptions
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 

@@ -21,9 +21,9 @@ from league.protocol.conventions import convention_of
 from league.protocol.errors import PeerError
 from league.protocol.messages import RoundAnnouncement
 from league.protocol.parts import AnnouncedMatch, Record
-from league.referee.context import RefereeContext
 from league.referee.match import Match
 from league.referee.records import ZEROS
+from league.referee.referee_context import RefereeContext
 
 TOKEN_BYTES = 32
 _NO_COUNTS = (None,) * len(ZEROS)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.events import Bulletin, WalkoverDecided
-from league.manager.context import ManagerPart
 from league.manager.ledger import Ledger, ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.conventions import Convention

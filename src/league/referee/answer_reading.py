@@ -29,8 +29,8 @@ from league.protocol.messages import (
     MatchResultAck,
     Message,
 )
-from league.referee.context import quotable
 from league.referee.match import Match
+from league.referee.referee_context import quotable
 
 LONGEST_QUOTE = 100
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
