@@ -231,7 +231,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "display_name": Field(text(), "its name"),
         "conditions": Field(many(ref("Conditions")), "the latest last; more than one if they were changed"),
         **{
-            name: explained(name, count()) for name in ("choices", "fallbacks", "provider_errors", "declined", "tokens")
+            name: explained(name, count())
+            for name in ("choices", "fallbacks", "provider_errors", "declined", "tokens", "tokens_estimated")
         },
         **{name: explained(name, NUMBER) for name in ("thinking_s", "waited_s")},
         "not_rated": Field(text(), "why the player is not rated; empty if it is"),

@@ -81,9 +81,10 @@ class FollowerRow(NamedTuple):
 
 
 class DoorRow(NamedTuple):
-    """Answers MCP clients. `open` takes the hosted agent and returns its door."""
+    """Answers MCP clients. `open` takes the hosted agent and returns its door; `describe` names what answers."""
 
     open: str
+    describe: str
 
 
 class ExportRow(NamedTuple):

@@ -182,6 +182,8 @@ class NoChoice:
     provenance: Provenance | None = None
     is_outage: bool = False
     """It is not the player's fault (spec section 8.17)."""
+    exception: str = ""
+    """What the author's code raised, in one line."""
 
 
 class Answering(Struct, frozen=True):

@@ -8,7 +8,7 @@ table, its rounds and the end of the league, and it can ask the manager.
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,6 +167,20 @@ class Player:
             return True
         return game_type == EVEN_ODD and _is_written(self, "choose_parity")
 
+    def slips(self) -> list[str]:
+        """Return a sentence about each method whose name is probably misspelt: the library would never call it."""
+        from league.terminal import did_you_mean
+
+        unwritten = [name for name in _TO_WRITE if not _is_written(self, name)]
+        sentences = []
+        for name in _methods_of(type(self)):
+            # Only a name that is nearly right is a slip; authors have helpers of their own.
+            likeness = 0.6 if name.startswith("on_") else 0.85
+            suggestion = did_you_mean(name, unwritten, likeness)
+            if suggestion:
+                sentences.append(f"{type(self).__name__}.{name} is never called{suggestion}")
+        return sentences
+
     def choose(self, turn: Turn) -> str | Awaitable[str]:
         """Call the method that the author wrote for this choice."""
         self.history = turn.history
@@ -211,6 +225,19 @@ _HOOKS: Mapping[type, str] = {
     ReceivedError: "on_error",
     LeagueResult: "on_league_over",
 }
+
+
+_TO_WRITE = ("choose_parity", "move", "on_match_over", *_HOOKS.values())
+"""The methods that an author may write."""
+
+
+def _methods_of(cls: type[Player]) -> Iterator[str]:
+    """The public methods that the author added."""
+    for owner in cls.__mro__:
+        if not issubclass(Player, owner):
+            for name, value in vars(owner).items():
+                if callable(value) and not name.startswith("_") and not hasattr(Player, name):
+                    yield name
 
 
 def _is_in_a_loop() -> bool:

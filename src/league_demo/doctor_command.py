@@ -136,6 +136,13 @@ def _games() -> Iterator[Diagnosis]:
         yield Diagnosis("games", False, problem)
 
 
+def _mcp() -> Iterator[Diagnosis]:
+    from league import features
+
+    for row in features.own(features.DoorRow):
+        yield Diagnosis("MCP", True, f"clients are answered by {features.load(row.describe)()}")
+
+
 def _features() -> Iterator[Diagnosis]:
     from league import features
 
@@ -352,6 +359,7 @@ CHECKS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (
     _disk,
     _files,
     _games,
+    _mcp,
     _features,
 )
 

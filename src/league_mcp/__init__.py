@@ -29,7 +29,7 @@ FEATURE = Feature(
     page="docs/reference/mcp.md",
     rows=(
         CommandRow("mcp", "Play a league", "league_mcp.bridge_command"),
-        DoorRow("league_mcp.door:open_door"),
+        DoorRow("league_mcp.door:open_door", "league_mcp.door:describe"),
         StrategyRow("mcp", "whoever is connected over MCP", "league_mcp.offered_turns:entrant", needs_server=True),
     ),
 )

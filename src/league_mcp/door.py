@@ -33,15 +33,31 @@ REQUESTS: Final = Rate(per_s=100, burst=1000)
 
 
 @cache
-def is_installed() -> bool:
-    """Return whether a supported version of the package is installed, without importing it."""
+def installed_version() -> str:
+    """Return the version of the installed package, without importing it; empty if there is none."""
     # Importing this takes its time, too.
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version(PACKAGE).startswith(SUPPORTED)
+        return version(PACKAGE)
     except PackageNotFoundError:
-        return False
+        return ""
+
+
+@cache
+def is_installed() -> bool:
+    """Return whether a supported version of the package is installed, without importing it."""
+    return installed_version().startswith(SUPPORTED)
+
+
+def describe() -> str:
+    """Name what answers MCP clients: the official package, or our own server and why."""
+    number = installed_version()
+    if is_installed():
+        return f"the official package {PACKAGE} {number}"
+    if number:
+        return f"our own server, because {PACKAGE} {number} is installed and {SUPPORTED}x is supported"
+    return f"our own server, because the package {PACKAGE} is not installed"
 
 
 def open_door(host: HostedAgent) -> McpDoor:

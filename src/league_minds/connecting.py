@@ -25,7 +25,16 @@ from league.protocol.endpoints import BadAddressError, parse
 from league.protocol.experiment import written
 from league.terminal import USAGE, CommandError, console
 from league.transport.http_client import CallFailed, HttpClient
-from league_minds.llm import OK, LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
+from league_minds.llm import (
+    OK,
+    LanguageModel,
+    NoReply,
+    Reply,
+    Surroundings,
+    completed,
+    is_out_of_quota,
+    trouble_of,
+)
 from league_minds.model_options import ModelOptions
 from league_minds.prompts import PROMPT, Prompt
 
@@ -98,7 +107,7 @@ class Provider:
             return
         trouble = trouble_of(reply) or f"the provider has not answered within {GREETING_S:g} s"
         # Without a reply there is an outage, which may pass.
-        if isinstance(reply, Reply) and (hint := _hint(reply.status)):
+        if isinstance(reply, Reply) and (hint := _hint(reply)):
             raise CommandError(f"{model.model} cannot play: {trouble}; {hint}")
         console.complain(f"{trouble}; {model.model} declines its matches until that is over")
 
@@ -109,8 +118,11 @@ class Provider:
             console.complain(f"{KEY_VARIABLE} is sent to {self.endpoint.host} unencrypted: use https")
 
 
-def _hint(status: int) -> str:
-    """Say what the user must change, if this status shows that waiting will not help; otherwise an empty text."""
+def _hint(reply: Reply) -> str:
+    """Say what the user must change, if this reply shows that waiting will not help; otherwise an empty text."""
+    status = reply.status
+    if status != OK and is_out_of_quota(reply):
+        return f"the account of {KEY_VARIABLE} needs credit"
     if status in (401, 403):
         return f"{KEY_VARIABLE} must hold the key of this provider"
     if status == 404:

@@ -5,8 +5,11 @@ the provider fails, it is asked again after longer and longer pauses. A turn end
 
 - with the model's choice;
 - with any legal option (a *fallback*), when the model takes too long or never answers with a choice;
-- without a choice, when the provider fails until the time is over, or the spending cap is reached. The player declines
-  then: an outage must not count as a choice of the model.
+- without a choice, when the provider fails until the time is over, or for good, or the spending cap is reached. The
+  player declines then: an outage must not count as a choice of the model.
+
+A model that is late after an outage was only slow if it had its fair share of the turn. Otherwise the provider has used
+up its time, and the outage remains an outage.
 
 Any endpoint that speaks OpenAI's chat completions will do. The connection comes from outside; nothing here opens one.
 """
@@ -24,9 +27,14 @@ from league.protocol.experiment import Conditions, Provenance
 from league_minds.prompts import Playing, Prompt, correction, read_answer
 
 OK: Final = 200
+UNAUTHORIZED: Final = 401
 RATE_LIMITED: Final = 429
+NO_QUOTA: Final = "insufficient_quota"
+"""The code of an error that only the owner of the account can mend."""
 FIRST_PAUSE_S: Final = 0.5
-"""Before the provider is asked again after a failure; it doubles with each failure."""
+"""Before the provider is asked again after a failure; it doubles with each failure. With less time left, it is not."""
+FAIR_SHARE: Final = 0.5
+"""A model that had this share of the turn's time, and did not answer, is slow."""
 MARGIN: Final = 0.1
 """The share of a turn's time that is kept for the way back to the referee."""
 LONGEST_MARGIN_S: Final = 1.0
@@ -69,6 +77,8 @@ class Completion(NamedTuple):
 
     text: str
     tokens: int
+    is_estimate: bool = False
+    """The provider did not report the tokens."""
 
 
 @dataclass(slots=True)
@@ -127,6 +137,7 @@ class _Choosing:
     turn: Playing
     deadline: float = 0.0
     tokens: int = 0
+    tokens_estimated: int = 0
     thinking_s: float = 0.0
     waited_s: float = 0.0
     has_failed: bool = False
@@ -173,30 +184,42 @@ class _Choosing:
         pause_s = FIRST_PAUSE_S
         while await self._may_ask():
             began = around.now()
-            reply = await around.post(body, self.deadline - began)
+            limit_s = self.deadline - began
+            reply = await around.post(body, limit_s)
             self.thinking_s += around.now() - began
             completion = completed(reply, body)
             if completion is not None:
                 self.outage = ""
                 self.tokens += completion.tokens
+                if completion.is_estimate:
+                    self.tokens_estimated += completion.tokens
                 return completion.text
-            # A model that is only slow gets no second request: the time is over.
-            self.outage = trouble_of(reply)
-            if not self.outage:
+            trouble = trouble_of(reply)
+            # A model that is only late gets no second request: the time is over.
+            if not trouble:
+                if limit_s >= self.turn.seconds * FAIR_SHARE:
+                    self.outage = ""
+                return None
+            self.outage = trouble
+            if fails_for_good(reply):
                 return None
             await self._pause(reply, pause_s)
             pause_s *= 2
         return None
 
     async def _may_ask(self) -> bool:
-        """Wait until the provider may be asked again; return whether there is time left then."""
+        """Wait until the provider may be asked again; return whether there is enough time left then."""
         around = self.model.around
         wait_s = min(self.model.not_before, self.deadline) - around.now()
         if wait_s > 0:
             self.outage = self.outage or "the provider limits the rate of requests"
             self.waited_s += wait_s
             await around.sleep(wait_s)
-        return around.now() < self.deadline
+        left_s = self.deadline - around.now()
+        if self.outage:
+            # Timers may fire a little early: such a request could only be late.
+            return left_s >= FIRST_PAUSE_S
+        return left_s > 0
 
     async def _pause(self, reply: Reply | NoReply, pause_s: float) -> None:
         """Wait before the provider is asked again, or note how long it wants us to wait."""
@@ -216,6 +239,7 @@ class _Choosing:
             fallbacks=fallbacks,
             provider_errors=int(self.has_failed),
             tokens=self.tokens,
+            tokens_estimated=self.tokens_estimated,
             thinking_s=round(self.thinking_s, 3),
             waited_s=round(self.waited_s, 3),
         )
@@ -236,6 +260,22 @@ def trouble_of(reply: Reply | NoReply) -> str:
     return f"{sentence}: {refusal_in(reply)}"
 
 
+def fails_for_good(reply: Reply | NoReply) -> bool:
+    """Return whether waiting cannot help: the key is wrong, or its account has no quota left."""
+    if isinstance(reply, NoReply) or reply.status == OK:
+        return False
+    return reply.status == UNAUTHORIZED or is_out_of_quota(reply)
+
+
+def is_out_of_quota(reply: Reply) -> bool:
+    """Return whether the provider says that the account of the key has no quota left."""
+    try:
+        error = msgspec.json.decode(reply.body)["error"]
+        return NO_QUOTA in (error.get("code"), error.get("type"))
+    except (*UNREADABLE, AttributeError):
+        return False
+
+
 def completed(reply: Reply | NoReply, request: bytes) -> Completion | None:
     """Read a chat completion; None if this is none. A model that said nothing said the empty text."""
     if isinstance(reply, NoReply) or reply.status != OK:
@@ -253,6 +293,7 @@ def completed(reply: Reply | NoReply, request: bytes) -> Completion | None:
     # To Python true is a whole number, to a budget it is none.
     if type(tokens) is not int or tokens < 0:
         tokens = (len(request) + len(text.encode())) // BYTES_A_TOKEN
+        return Completion(text, tokens, is_estimate=True)
     return Completion(text, tokens)
 
 

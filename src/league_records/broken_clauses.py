@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from league.protocol.errors import ERRORS
+from league.protocol.errors import ERRORS, RAISED
 
 SECTIONS: Final[Mapping[str, str]] = {
     "CHOICE.in_time": "5.11",
@@ -168,6 +168,24 @@ def named(code: str) -> str:
     if code not in ERRORS:
         return code
     return f"{code} {ERRORS[code].name}"
+
+
+def exception_in(detail: str) -> str:
+    """The exception that a player of ours reported to its referee; empty if its code raised none."""
+    _, marker, exception = detail.partition(RAISED)
+    if not marker:
+        return ""
+    # The referee quotes the error, and adds its code.
+    exception, _, _ = exception.rpartition('" (')
+    return exception
+
+
+def failure(code: str, detail: str) -> str:
+    """What happened to a call: the exception if a player's code raised one, otherwise the error and its detail."""
+    exception = exception_in(detail)
+    if exception:
+        return f"its code raised {exception}"
+    return f"{named(code)} ({detail})"
 
 
 def question(phase: str) -> str:

@@ -41,7 +41,8 @@ _AGENT_COLUMNS: Final = (
 )  # fmt: skip
 _MODEL_COLUMNS: Final = (
     "player_id", "display_name", "model", "provider", "prompt_sha256", "options_shown", "corrections", "temperature",
-    "choices", "fallbacks", "provider_errors", "declined", "thinking_s", "waited_s", "tokens", "not_rated",
+    "choices", "fallbacks", "provider_errors", "declined", "thinking_s", "waited_s", "tokens", "tokens_estimated",
+    "not_rated",
 )  # fmt: skip
 _GRADE_COLUMNS: Final = (
     "display_name", "group", "rank", "points", "matches", "wins", "draws", "losses", "technical_losses", "player_id",

@@ -17,7 +17,17 @@ from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
-from league_records.broken_clauses import ClauseRef, at_field, cite, clause_of, named, question, violated
+from league_records.broken_clauses import (
+    ClauseRef,
+    at_field,
+    cite,
+    clause_of,
+    exception_in,
+    failure,
+    named,
+    question,
+    violated,
+)
 from league_records.match_facts import MatchFacts
 
 SILENT: Final = ("E001", "E009", "E045")
@@ -95,7 +105,10 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
             requirement = event.requirement
         clause = violated(event.code, event.phase, game_type, requirement)
         hint = advice_for(event.code, event.phase, event.detail)
-        yield ListedMistake(event.match_id, named(event.code), event.detail, str(clause or ""), hint)
+        detail = event.detail
+        if exception_in(detail):
+            detail = failure(event.code, detail)
+        yield ListedMistake(event.match_id, named(event.code), detail, str(clause or ""), hint)
 
 
 # --- from the referee's record ----------------------------------------------------------------------------------------
@@ -103,7 +116,7 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
 
 def _recorded(facts: MatchFacts, fault: PlayerFaulted, events: Sequence[Event]) -> PlayerFault:
     if fault.code == DECLINED:
-        return _declined(fault.player_id)
+        return _declined(facts, fault.player_id)
     asked_in = _question_of(fault)
     mistakes = [event for event in events if isinstance(event, Mistake) and _question_of(event) == asked_in]
     wrong_answers = [mistake for mistake in mistakes if isinstance(mistake, WrongAnswer)]
@@ -132,9 +145,9 @@ def _by_wrong_answers(facts: MatchFacts, fault: PlayerFaulted, wrong_answers: Se
 
 def _by_failed_calls(facts: MatchFacts, fault: PlayerFaulted, failed_calls: Sequence[AttemptFailed]) -> PlayerFault:
     # Four timeouts are told once, a timeout and a refused connection both.
-    failures = dict.fromkeys(f"{named(call.code)} ({call.detail})" for call in failed_calls)
+    failures = dict.fromkeys(failure(call.code, call.detail) for call in failed_calls)
     if not failures:
-        failures[f"{named(fault.code)} ({fault.detail})"] = None
+        failures[failure(fault.code, fault.detail)] = None
     sentence = (
         f"{fault.player_id} failed at {question(fault.phase)} {_times(len(failed_calls))}: {', then '.join(failures)}"
     )
@@ -169,17 +182,17 @@ def _rule(phase: str, is_suspended: bool = False) -> ClauseRef:
     return cite("MATCH.silent_join_26s")
 
 
-def _declined(player_id: str) -> PlayerFault:
+def _declined(facts: MatchFacts, player_id: str) -> PlayerFault:
     clause = cite("MATCH.declined_is_technical_loss")
     return PlayerFault(
         player_id=player_id,
         code=DECLINED,
         name=DECLINED,
         phase="join",
-        sentence=f"{player_id} declined the invitation",
+        sentence=f"{player_id} declined the invitation to play {facts.game_type}",
         clause=clause,
         rule=clause,
-        advice=advice_for(DECLINED, "join", ""),
+        advice=_advice_after_declining(facts.game_type),
     )
 
 
@@ -194,8 +207,11 @@ def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
         action = f"failed {_times(count)} at"
         detail = mistake.detail
         clause = _clause(facts, mistake)
+    reason = f"{named(mistake.code)}: {detail}"
+    if exception_in(detail):
+        reason = failure(mistake.code, detail)
     asked = question(mistake.phase)
-    sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({named(mistake.code)}: {detail})"
+    sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({reason})"
     return _fault(facts, mistake, sentence, clause, None)
 
 
@@ -225,6 +241,13 @@ def _fault(
     )
 
 
+def _advice_after_declining(game_type: str) -> str:
+    return (
+        f"A Python player of this package declines games that it does not name: add {game_type} to its class, as in "
+        f'games = ("{game_type}",). {advice_for(DECLINED, "join", "")}'
+    )
+
+
 # --- from the report to the manager -----------------------------------------------------------------------------------
 
 
@@ -244,7 +267,7 @@ def _reported_fault(
 ) -> PlayerFault:
     code = str(reported.get("code"))
     if code == DECLINED:
-        return _declined(player_id)
+        return _declined(facts, player_id)
     fault = PlayerFaulted(
         at=result.at,
         match_id=facts.match_id,
@@ -258,7 +281,7 @@ def _reported_fault(
     rule = cite("MATCH.fourth_wrong_answer_loses")
     if code in SILENT:
         rule = _rule(fault.phase)
-    sentence = f"{player_id} failed at {question(fault.phase)}: {named(code)}, {fault.detail}"
+    sentence = f"{player_id} failed at {question(fault.phase)}: {failure(code, fault.detail)}"
     return _fault(facts, fault, sentence, _clause(facts, fault), rule)
 
 
@@ -266,8 +289,8 @@ def _reported_fault(
 
 _TEXTS: Final[Mapping[str, str]] = {
     "DECLINED": (
-        'Answer GAME_INVITATION with "accept": true. Declining loses the match at once, and there is no second '
-        "invitation. To leave the league, ask its operator to withdraw the player."
+        'Any other player answers GAME_INVITATION with "accept": true. Declining loses the match at once, and there is '
+        "no second invitation. To leave the league, ask its operator to withdraw the player."
     ),
     "E001 join": (
         "Answer every GAME_INVITATION at once, with GAME_JOIN_ACK in the result of the same HTTP request; nothing has "
@@ -345,12 +368,19 @@ _TEXTS: Final[Mapping[str, str]] = {
         "in the player's output."
     ),
 }
+_AFTER_AN_EXCEPTION: Final = (
+    "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what may "
+    "fail, and return any legal choice then."
+)
 _MANNERS: Final[Mapping[str, str]] = {"answered ": "answered", "busy": "busy", "broke": "broken"}
 """How a connection failed, by words in the referee's detail."""
 
 
 def advice_for(code: str, phase: str, detail: str) -> str:
     """What helps against this fault."""
+    exception = exception_in(detail)
+    if exception:
+        return f"Your code raised {exception}. {_AFTER_AN_EXCEPTION}"
     # The most exact advice first: for this phase, for this kind of failure, for the code.
     for key in (f"{code} {phase}", f"{code} {_manner(detail)}", code):
         if key in _TEXTS:

@@ -23,7 +23,17 @@ from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
 from league.storage.transcript import LetterNote
 from league_records import letter_words
-from league_records.broken_clauses import ClauseRef, at_field, cite, clause_of, in_time, named, violated
+from league_records.broken_clauses import (
+    ClauseRef,
+    at_field,
+    cite,
+    clause_of,
+    exception_in,
+    failure,
+    in_time,
+    named,
+    violated,
+)
 from league_records.match_facts import MatchFacts
 
 MANAGER = "manager"
@@ -438,6 +448,8 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
     match event:
         case e.AttemptFailed():
             text = f"A call to {event.player_id} failed ({_failure(event)}): {event.detail}; {_retry(event)}."
+            if exception_in(event.detail):
+                text = f"{event.player_id} did not choose: {failure(event.code, event.detail)}; {_retry(event)}."
             clause = violated(event.code, event.phase, game_type)
         case e.WrongAnswer():
             detail = at_field(event.path, event.detail)
@@ -451,6 +463,8 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
             clause = clause_of(event.code)
         case e.PlayerFaulted():
             text = f"{event.player_id} lost by its own fault ({named(event.code)}): {event.detail}."
+            if exception_in(event.detail):
+                text = f"{event.player_id} lost by its own fault: {failure(event.code, event.detail)}."
             clause = clause_of(event.code) or in_time(event.phase, game_type)
         case _:
             return None

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from league.cli.source import add_source_options, source_of
-from league.terminal import USAGE, Command, CommandError, examples, print_result
+from league.cli.source import add_league_options, source_of
+from league.terminal import Command, CommandError, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
@@ -28,19 +28,7 @@ REFEREES = {"draws": "draws", "p": "draws_p_value", "its draws look": "verdict"}
 """The columns of the table, and the sentence that explains each."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="?", metavar="JOURNAL|URL", help="short for --journal or --manager")
-    add_source_options(parser)
-
-
 def run(args: argparse.Namespace) -> int:
-    if args.source:
-        if args.manager or args.journal:
-            raise CommandError("name the league once: with JOURNAL|URL, --manager or --journal", USAGE)
-        if args.source.startswith(("http://", "https://")):
-            args.manager = args.source
-        else:
-            args.journal = args.source
     # The manager computes it, or we do from a journal: the document is the same.
     document = source_of(args).get("/api/statistics")
     if document["missing"]:
@@ -146,7 +134,7 @@ COMMANDS = (
         "statistics",
         "show ratings or points with intervals, who is tied, and what is luck",
         EXAMPLE,
-        configure,
+        add_league_options,
         run,
     ),
 )

@@ -42,6 +42,7 @@ MODELS: Final[Mapping[str, str]] = {
     "s/choice": "thinking_s",
     "s waited": "waited_s",
     "tokens": "tokens",
+    "estimated": "tokens_estimated",
 }
 """The columns about language models, with the names of their sentences."""
 

@@ -48,7 +48,11 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "declined": "Choices that were not made because the provider did not answer. Usually the match was played again.",
     "thinking_s": "Seconds that the provider took for a choice, on average, without waiting for rate limits.",
     "waited_s": "Seconds spent waiting for rate limits, in total.",
-    "tokens": "Tokens used, as counted by the provider.",
+    "tokens": "Tokens used, as the player says, including those it had to estimate.",
+    "tokens_estimated": (
+        "The part of the tokens that the player estimated from the length of the texts, because its provider did not "
+        "report them."
+    ),
     "draws": "How many numbers the referee drew in matches that were played to the end.",
     "draws_p_value": (
         "How often at least one of this many referees would draw this unevenly or more, if every number was equally "

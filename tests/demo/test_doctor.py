@@ -15,6 +15,7 @@ from league import features
 from league.cli.main import main
 from league.terminal import addresses
 from league_demo import doctor_command as doctor
+from league_mcp import door
 from tests.support.peer import Peer
 
 
@@ -39,6 +40,23 @@ def test_a_machine_that_runs_the_tests_is_ready(capsys: pytest.CaptureFixture[st
     assert "can be written and synced" in checks["disk"]["detail"], "a busy machine's disk may be slow, which is noted"
     assert {"port 8000", "port 8001", "port 8101", "address", "event loop"} <= checks.keys()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("installed", "told"),
+    [
+        ("2.3.1", "clients are answered by the official package mcp 2.3.1"),
+        ("9.9", "clients are answered by our own server, because mcp 9.9 is installed and 2.3.x is supported"),
+        ("", "clients are answered by our own server, because the package mcp is not installed"),
+    ],
+)
+def test_the_open_door_for_mcp_clients_is_named(
+    installed: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "installed_version", lambda: installed)
+    monkeypatch.setattr(door, "is_installed", door.is_installed.__wrapped__)
+    _, checks = examined(capsys)
+    assert (checks["MCP"]["verdict"], checks["MCP"]["detail"]) == ("ok", told)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,20 @@ def test_a_provider_that_fails_makes_the_player_decline(complaints: list[str]) -
     assert complaints == [f"{value.detail}; failing declines its matches until that is over"]
 
 
+@pytest.mark.parametrize("model", ["failing", "busy"])
+def test_no_outage_becomes_a_choice(model: str, complaints: list[str]) -> None:
+    async def forty_turns(strategy: LanguageModel) -> list[Considered | NoChoice]:
+        turns = [
+            Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=FEW_SECONDS + number / 100)
+            for number in range(40)
+        ]
+        return await asyncio.gather(*map(strategy.choose, turns))
+
+    with stand_in() as server:
+        values = in_session(told(server, model), forty_turns)
+    assert [value.is_outage if isinstance(value, NoChoice) else value.choice for value in values] == [True] * 40
+
+
 def test_who_cannot_be_reached_at_the_start_may_be_back_soon(complaints: list[str]) -> None:
     value = choose(None, "right", seconds=FEW_SECONDS)
     assert isinstance(value, NoChoice)
@@ -111,6 +125,7 @@ def test_who_cannot_be_reached_at_the_start_may_be_back_soon(complaints: list[st
 @pytest.mark.parametrize(("model", "path", "said"), [
     ("nobody", "", "status 404: this model does not exist; --base-url must be"),
     ("right", "/v2", "status 404: there is no /v1/v2/chat/completions; --base-url must be"),
+    ("spent", "", "status 429: you exceeded your quota; the account of LEAGUE_LLM_KEY needs credit"),
     ("moved", "", "status 301: no reason given; --base-url leads to something else"),
     ("page", "", "status 200, but not with a chat completion; --base-url leads to something else"),
     ("cut", "", "status 200, but not with a chat completion; --base-url leads to something else"),

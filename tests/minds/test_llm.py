@@ -120,7 +120,7 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
 
 
 @pytest.mark.parametrize("failure", [
-    REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(401, b'{"error": {"message": "no key"}}'),
+    REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(403, b'{"error": {"message": "not now"}}'),
     Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
     Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
 ])  # fmt: skip
@@ -166,6 +166,50 @@ def test_an_outage_after_an_answer_that_could_not_be_read_is_an_outage() -> None
     assert value.is_outage
 
 
+@pytest.mark.parametrize("failure", [
+    Reply(401, b'{"error": {"message": "no key"}}'),
+    Reply(401, b""),
+    Reply(429, b'{"error": {"message": "pay first", "code": "insufficient_quota"}}', 3.0),
+    Reply(429, b'{"error": {"message": "pay first", "type": "insufficient_quota", "code": null}}'),
+])  # fmt: skip
+def test_a_failure_that_waiting_cannot_mend_ends_the_turn_at_once(failure: Reply) -> None:
+    script = Script(failure)
+    value = chosen(script, seconds=30.0)
+    assert isinstance(value, NoChoice)
+    assert value.is_outage
+    assert (script.asked_at, script.t) == ([0], 1000.0)
+
+
+class EarlyTimers(Script):
+    """Its timers fire a little early, as those of uvloop do."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(max(0.0, seconds - 0.0005))
+
+
+@pytest.mark.parametrize("failure", [Reply(500, b"oops"), Reply(429, b""), REFUSED])
+@pytest.mark.parametrize("takes", [0.001, 0.01, 0.3])
+def test_timers_that_fire_early_make_no_choice_of_an_outage(failure: Reply | NoReply, takes: float) -> None:
+    script = EarlyTimers((takes, failure))
+    for _ in range(40):
+        value = chosen(script, seconds=3.0)
+        assert isinstance(value, NoChoice)
+        assert value.is_outage
+
+
+def test_a_provider_that_leaves_the_model_little_time_has_failed() -> None:
+    script = Script((20.0, Reply(500, b"oops")), (99.0, says("odd")))
+    value = chosen(script, seconds=30.0)
+    assert isinstance(value, NoChoice)
+    assert (value.is_outage, value.detail) == (True, "the provider answered with status 500: oops")
+
+
+def test_a_model_that_is_slow_after_a_short_failure_is_slow() -> None:
+    script = Script(Reply(500, b"oops"), (99.0, says("odd")))
+    _, provenance = made(chosen(script, seconds=30.0))
+    assert (provenance.fallbacks, provenance.provider_errors) == (1, 1)
+
+
 # --- spending ---------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +232,14 @@ def test_tokens_that_the_provider_does_not_count_are_estimated() -> None:
     script = Script(says("odd", tokens=None))
     _, provenance = made(chosen(script))
     assert provenance.tokens == pytest.approx(len(json.dumps(script.bodies[0])) / 4, rel=0.1)
+    assert provenance.tokens_estimated == provenance.tokens
+
+
+def test_reported_and_estimated_tokens_are_kept_apart() -> None:
+    script = Script(says("banana", tokens=1000), says("odd", tokens=None))
+    _, provenance = made(chosen(script))
+    assert provenance.tokens == 1000 + provenance.tokens_estimated
+    assert 0 < provenance.tokens_estimated < 1000
 
 
 def test_where_nothing_is_offered_nothing_is_asked() -> None:

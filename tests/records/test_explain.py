@@ -16,7 +16,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
-from league.protocol.errors import ERRORS
+from league.protocol.errors import ERRORS, RAISED
 from league.reports.journals import Journals
 from league_records import broken_clauses
 from league_records.explain import Explanation, explain
@@ -169,6 +169,16 @@ def answers_with_errors() -> Rig:
     return rig
 
 
+def raises() -> Rig:
+    rig = joined().chooses("P01", "even")
+    sentence = f"{RAISED}ValueError: no (such) thing"
+    data = {"error_code": "E099", "error_description": "INTERNAL_ERROR", "error_detail": sentence}
+    error = {"code": -32603, "message": sentence, "data": data}
+    for _ in range(4):
+        rig.says("P02", json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()).wait(2)
+    return rig
+
+
 def declines() -> Rig:
     rig = given().joins("P01")
     return rig.says("P02", rig.joining("P02", accept=False))
@@ -194,6 +204,19 @@ FAULTS: list[tuple[Callable[[], Rig], str, list[str], str]] = [
 ]
 
 
+def test_an_exception_in_a_players_code_is_told_as_one() -> None:
+    told = story(finished(raises()))
+    (fault,) = told.verdict.faults
+    assert fault.code == "E009"
+    assert fault.sentence.startswith(
+        "P02 failed at the call for a choice 4 times: its code raised ValueError: no (such) thing."
+    )
+    assert fault.advice.startswith("Your code raised ValueError: no (such) thing. The traceback")
+    lines = [line.text for attempt in told.attempts for line in attempt.lines if line.code == "E009"]
+    assert lines[0].startswith("P02 did not choose: its code raised ValueError: no (such) thing; retry 1 follows")
+    assert not [line for line in lines if "CONNECTION_ERROR" in line]
+
+
 @pytest.mark.parametrize(("play", "code", "broken", "advice"), FAULTS)
 def test_a_fault_is_told_with_its_player_its_clauses_and_advice(
     play: Callable[[], Rig], code: str, broken: list[str], advice: str
@@ -206,6 +229,12 @@ def test_a_fault_is_told_with_its_player_its_clauses_and_advice(
     assert clauses_of(told) == [*broken, "MATCH.points"]
     assert told.verdict.why[0].startswith("P02 (Name of P02) lost for technical reasons")
     assert told.draw is None
+
+
+def test_a_player_that_declines_is_told_which_game_to_name() -> None:
+    (fault,) = story(finished(declines())).verdict.faults
+    assert fault.sentence == "P02 declined the invitation to play even_odd"
+    assert 'games = ("even_odd",)' in fault.advice
 
 
 def test_every_failed_call_stands_at_its_time() -> None:

@@ -32,7 +32,7 @@ CARD = {
     "corrections": 2,
     "temperature": 0.5,
 }
-GOOD = {"tokens": 100, "thinking_s": 2.0, "waited_s": 1.0}
+GOOD = {"tokens": 100, "tokens_estimated": 40, "thinking_s": 2.0, "waited_s": 1.0}
 
 
 def league(said: dict[str, Any], declined: int = 0) -> Managed:
@@ -70,6 +70,7 @@ def test_what_a_model_did_is_added_up_over_its_matches() -> None:
     managed = league({"P01": GOOD, "P02": {"choices": 5, "fallbacks": 1}})
     found = model(managed, "P01")
     assert (found.choices, found.fallbacks, found.provider_errors, found.declined) == (3, 0, 0, 0)
+    assert found.tokens_estimated == 120
     assert (found.tokens, found.thinking_s, found.waited_s, found.not_rated) == (300, 2.0, 3.0, "")
     assert model(managed, "P02").not_rated == "", "a fifth is not too much"
     assert [one.player_id for one in models(managed.manager)] == ["P01", "P02"]
@@ -156,6 +157,7 @@ def test_the_page_of_a_player_has_its_conditions() -> None:
         assert page is not None
         shown = Renderer(Links()).player(page)
         assert html.escape(str(CARD["prompt"])) in shown
+        assert ("300 (120 of them estimated)" in shown) == (player == "P01")
         assert ("Not rated" not in shown) == is_rated
     plain = player_page(manager, "P03", [])
     assert plain is not None
@@ -172,6 +174,7 @@ def test_exports_have_the_conditions_and_the_counts(journal: Path, tmp_path: Pat
         "0.5",
         "300",
     )
+    assert first["tokens_estimated"] == "120"
     assert second["not_rated"]
     assert main(["export", str(journal), "--to", str(tmp_path / "json"), "--format", "json"]) == 0
     document = json.loads((tmp_path / "json" / "league.json").read_text("utf-8"))

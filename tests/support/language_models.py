@@ -16,6 +16,8 @@ KEY = "sk-stand-in-0123456789"
 ERROR = {"error": {"message": "something broke in here", "type": "server_error", "code": None}}
 REFUSED = {"error": {"message": f"Incorrect API key provided: {KEY}", "type": "invalid_request_error"}}
 UNKNOWN = {"error": {"message": "this model does not exist", "type": "invalid_request_error"}}
+BUSY = {"error": {"message": "too many requests", "type": "rate_limit"}}
+SPENT = {"error": {"message": "you exceeded your quota", "type": "insufficient_quota", "code": "insufficient_quota"}}
 LARGE = 200_000
 
 
@@ -59,6 +61,8 @@ TEXTS: Mapping[str, str | None] = {
 """What models say that answer at once."""
 TROUBLE: Mapping[str, Said] = {
     "failing": Said(ERROR, 500),
+    "busy": Said(BUSY, 429),
+    "spent": Said(SPENT, 429),
     "page": Said("<html>Welcome</html>"),
     "moved": Said("", 301, {"Location": "/v2"}),
 }
@@ -104,7 +108,7 @@ class StandIn(ThreadingHTTPServer):
         if model == "corrected":
             return completion("Hm." if last == first else option)
         if model == "limited" and len(self.requests) % 2 == 0:
-            return Said({"error": {"message": "too many requests", "type": "rate_limit"}}, 429, {"Retry-After": "1"})
+            return Said(BUSY, 429, {"Retry-After": "1"})
         if model == "cut":
             return Said(completion(option).body, cut=True)
         if model == "slow" and "ready" not in first:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from league.cli.source import LeagueSource, add_match_options, add_source_options, match_in, source_of
+from league.cli.source import LeagueSource, add_league_options, add_match_options, match_in, source_of
 from league.terminal import Command, CommandError, examples, print_result, tables
 
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
@@ -195,15 +195,19 @@ COMMANDS = (
     Command(
         "standings",
         "show the table of a league",
-        examples("league standings", "league standings --journal league-data/my_league --json"),
-        add_source_options,
+        examples(
+            "league standings",
+            "league standings 127.0.0.1:8000",
+            "league standings --journal league-data/my_league --json",
+        ),
+        add_league_options,
         _shows(lambda source, _: source.get("/api/standings")["standings"], _standings),
     ),
     Command(
         "schedule",
         "show the rounds and matches of a league",
         examples("league schedule", "league schedule --journal league-data/my_league/journal.db"),
-        add_source_options,
+        add_league_options,
         _shows(lambda source, _: source.get("/api/schedule"), _schedule),
     ),
     Command(
@@ -217,7 +221,7 @@ COMMANDS = (
         "agents",
         "show the players and referees of a league, and who waits for approval",
         examples("league agents", "league agents --manager http://127.0.0.1:8000 --json"),
-        add_source_options,
+        add_league_options,
         _shows(lambda source, _: source.get("/api/agents"), _agents),
     ),
 )

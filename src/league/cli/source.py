@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, unquote
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from league.manager.league_manager import LeagueManager
 
 MATCHES = "/api/matches/"
+_HOST_AND_PORT = re.compile(r"(localhost|[^/:]+:[0-9]+|\[[0-9a-f:]+\]:[0-9]+)(/.*)?")
 
 
 class LeagueSource(Protocol):
@@ -72,6 +75,12 @@ def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) 
         add_json_option(parser)
 
 
+def add_league_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that looks at a league, which may also be named without an option."""
+    parser.add_argument("source", nargs="?", metavar="JOURNAL|URL", help="short for --journal or --manager")
+    add_source_options(parser)
+
+
 def add_match_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a command that looks at a match."""
     parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
@@ -79,14 +88,32 @@ def add_match_options(parser: argparse.ArgumentParser) -> None:
 
 
 def source_of(args: argparse.Namespace) -> LeagueSource:
-    """The source that the options name."""
+    """The source that the options or the argument name."""
     if args.manager and args.journal:
         raise CommandError("give --manager or --journal, not both", USAGE)
-    if args.journal:
-        return JournalPages(args.journal)
+    manager: str | None = args.manager
+    journal: str | None = args.journal
+    named = getattr(args, "source", None)
+    if named:
+        if manager or journal:
+            raise CommandError("name the league once: with JOURNAL|URL, --manager or --journal", USAGE)
+        if _is_address(named):
+            manager = named
+        else:
+            journal = named
+    if journal:
+        return JournalPages(journal)
     from league.cli.pages import Pages  # imported here because a journal needs no HTTP
 
-    return Pages(args.manager)
+    return Pages(manager)
+
+
+def _is_address(text: str) -> bool:
+    """True for the address of an agent, with or without its scheme; anything else is a journal."""
+    if text.startswith(("http://", "https://")):
+        return True
+    # A file may have any name.
+    return _HOST_AND_PORT.fullmatch(text) is not None and not Path(text).exists()
 
 
 def match_in(source: LeagueSource, match_id: str) -> Any:

@@ -49,8 +49,9 @@ def competitor(agent: Agent) -> Competitor:
 class AuthorNews:
     """Calls the hooks of a strategy, one after the other. Nobody waits for them."""
 
-    def __init__(self, strategy: Any, title: str) -> None:
+    def __init__(self, strategy: Any, title: str, reports: authors.Reports | None = None) -> None:
         self._strategy = strategy
+        self._reports = reports or authors.Reports()
         self._title = title
         self._questions = Questions()
         self._waiting: deque[tuple[str, Callable[[], object]]] = deque(maxlen=MOST_WAITING)
@@ -104,7 +105,7 @@ class AuthorNews:
         kind = type(item).__name__
         hook = caught(partial(hear, item))
         if isinstance(hook, Raised):
-            console.complain(authors.hook_raised(f"{self._title}, hearing of a {kind},", hook.error))
+            self._complain(f"{self._title}, hearing of a {kind},", hook.error)
         elif callable(hook):
             # A hook may be a partial of the author's method, whose name says more.
             name = getattr(getattr(hook, "func", hook), "__name__", kind)
@@ -120,11 +121,15 @@ class AuthorNews:
                 where, hook = self._waiting.popleft()
                 value = await ask_author(hook)
                 if isinstance(value, Raised):
-                    console.complain(authors.hook_raised(f"{self._player()} {where}", value.error))
+                    self._complain(f"{self._player()} {where}", value.error)
             if self._is_stopping:
                 return
             self._more.clear()
             await self._more.wait()
+
+    def _complain(self, where: str, error: BaseException) -> None:
+        report = authors.hook_raised(where, error)
+        console.complain(self._reports.once(report, authors.origin_of(error)))
 
     def _player(self) -> str:
         agent_id = competitor(self._agent).agent_id

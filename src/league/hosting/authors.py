@@ -9,12 +9,16 @@ import os
 import reprlib
 import sys
 import traceback
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
+from msgspec import UNSET, Struct
 
+from league.player import history, news, strategies
 from league.player.history import PastMatch
+from league.protocol import messages, parts
 from league.protocol.messages import ChooseParityCall, Message
 from league.protocol.safe_text import without_tokens
 
@@ -32,13 +36,54 @@ LATE = (
     "An answer still counts while the referee asks again, at most three times; without a legal choice by then, the "
     "match is a technical loss."
 )
+OBJECTS = "Messages are objects, not dictionaries: write call.context.opponent_id, with dots and without quotes."
+MESSAGE_CLASSES = frozenset(
+    name
+    for module in (history, messages, news, parts, strategies)
+    for name, value in vars(module).items()
+    if isinstance(value, type) and not issubclass(value, dict)
+)
+"""The classes of objects that an author's code gets."""
 _SHORTENED = reprlib.Repr()
 _SHORTENED.maxstring = _SHORTENED.maxother = 500
 
 
+class Reports:
+    """The reports that an author has read. The same exception is shown in full once, and then in one line."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Hashable] = Counter()
+
+    def once(self, report: str, origin: Hashable) -> str:
+        """Return a report about an exception from this place: in full at first, then only its headline."""
+        self._counts[origin] += 1
+        count = self._counts[origin]
+        if count == 1:
+            return report
+        headline, _, _ = report.partition("\n")
+        return f"{headline} again (×{count})"
+
+
+class Origin(NamedTuple):
+    """The place that an exception comes from."""
+
+    kind: type[BaseException]
+    file: str
+    line: int
+
+
+def origin_of(error: BaseException) -> Origin:
+    """Where an exception was raised. Its text is not part of it: that may name a match, and differ each time."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return Origin(type(error), "", 0)
+    return Origin(type(error), frames[-1].filename, frames[-1].lineno or 0)
+
+
 def raised(player: str, error: BaseException, call: Message, options: Sequence[str]) -> str:
     """The author's code raised an exception instead of choosing."""
-    return _report(f"{player} failed: {last_line(error)}", f"{trace_of(error)}{_question(call, options)}\n{FAILED}")
+    body = f"{trace_of(error)}{_hint(error)}{_question(call, options)}\n{FAILED}"
+    return _report(f"{player} failed: {last_line(error)}", body)
 
 
 def no_choice(player: str, value: object, call: Message, options: Sequence[str]) -> str:
@@ -63,7 +108,8 @@ def too_slow(player: str, seconds: float, call: Message, options: Sequence[str])
 
 def hook_raised(hook: str, error: BaseException) -> str:
     """A hook of the author's code raised an exception."""
-    return _report(f"{hook} failed: {last_line(error)}", f"{trace_of(error)}It costs nothing: nobody waits for it.")
+    body = f"{trace_of(error)}{_hint(error)}It costs nothing: nobody waits for it."
+    return _report(f"{hook} failed: {last_line(error)}", body)
 
 
 def last_line(error: BaseException) -> str:
@@ -86,9 +132,41 @@ def shown(value: object) -> str:
 
 
 def _question(call: Message, options: Sequence[str]) -> str:
-    message = msgspec.json.format(msgspec.json.encode(call), indent=2).decode()
     legal = ", ".join(map(shown, options)) or "nothing was offered"
-    return f"The question was:\n{message}\nLegal: {legal}."
+    name = "turn.call"
+    heading = f"The question was a {call.type}, which move(self, turn) gets as turn.call:"
+    if isinstance(call, ChooseParityCall):
+        name = "call"
+        heading = f"The question was a {call.type}, which choose_parity(self, call) gets as call:"
+    fields = "\n".join(_fields(name, call))
+    return f"{heading}\n{fields}\nLegal: {legal}."
+
+
+def _fields(name: str, value: object) -> Iterator[str]:
+    """Every field of a message as the author's code reads it. Fields that the sender left out are None."""
+    if isinstance(value, Struct):
+        for field in value.__struct_fields__:
+            yield from _fields(f"{name}.{field}", getattr(value, field))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _fields(f"{name}[{shown(key)}]", item)
+    elif value is not None and value is not UNSET:
+        yield f"  {name} = {shown(value)}"
+
+
+def _hint(error: BaseException) -> str:
+    """What helps against the usual confusion of objects and dictionaries; empty if it is none."""
+    text = str(error)
+    if isinstance(error, TypeError) and text.endswith("object is not subscriptable"):
+        cls = text.split("'")[1] if "'" in text else ""
+        if cls in MESSAGE_CLASSES:
+            return f"{OBJECTS}\n"
+    if isinstance(error, AttributeError):
+        if isinstance(error.obj, Struct) and error.name in vars(dict):
+            return f"{OBJECTS}\n"
+        if isinstance(error.obj, dict) and error.name in error.obj:
+            return f"This is a dictionary: write [{error.name!r}] instead of .{error.name}.\n"
+    return ""
 
 
 def _suggestion(value: object, options: Sequence[str]) -> str:
@@ -143,22 +221,25 @@ def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
     return _ForgivingOutput(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
 
 
-def result(match: PastMatch) -> str:
+def result(match: PastMatch, is_of_league: bool = True) -> str:
     """One line about a match that is over."""
     verb = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
     outcome = f"{match.match_id}: you {verb} against {match.opponent_id}"
     if match.status == "TECHNICAL_LOSS":
-        return f"{outcome} by a technical loss {_fault(match)}"
+        return f"{outcome} by a technical loss {_fault(match, is_of_league)}"
     choices = f"{outcome}: you said {match.my_choice}, it said {match.opponent_choice}"
     if match.drawn_number is None:
         return choices
     return f"{choices}, the number was {match.drawn_number}"
 
 
-def _fault(match: PastMatch) -> str:
+def _fault(match: PastMatch, is_of_league: bool) -> str:
     """Names the side at fault, and where to find out why."""
     if match.outcome == "WIN":
         # The author can do nothing about the opponent's faults, so there is nothing to explain.
         return "(its own)"
     side = "yours or both" if match.winner is None else "yours"
+    if not is_of_league:
+        # Friendly matches end with their journal, so nothing is left to explain.
+        return f"({side}); the report of league spar tells why"
     return f"({side}); league explain {match.match_id} tells why"

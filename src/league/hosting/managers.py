@@ -19,7 +19,7 @@ from league import features
 from league.agent import sources
 from league.agent.agent import Setup
 from league.events import EndpointsChanged, Event, LeagueCreated
-from league.features import PagesRow, ViewRow
+from league.features import DoorRow, PagesRow, ViewRow
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.hosting import require_game, serving, start_time
@@ -88,6 +88,8 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     ready(host)
     if not options.quiet:
         console.complain(f"journal: {location}")
+        for row in features.own(DoorRow):
+            console.complain(f"MCP clients are answered by {features.load(row.describe)()}")
     _print_notices(settings)
     watching = asyncio.create_task(start_time.watch(agent))
     try:

@@ -287,8 +287,19 @@ def _title(player: Competitor, player_id: str) -> str:
     return player_id
 
 
+def _answered_invitation(_: Competitor, event: events.InvitationAnswered) -> str:
+    """Nothing, unless the player declines: its author may have forgotten to name the game."""
+    if event.accepted:
+        return ""
+    return (
+        f"{event.match_id}: declined, because this player does not play {event.game_type}. To play it, add it to the "
+        f'games of your class: games = ("{event.game_type}",); or start the player with --game {event.game_type}'
+    )
+
+
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
-    result = authors.result(player.history[-1])
+    # A player without an id is in no league: somebody spars with it.
+    result = authors.result(player.history[-1], is_of_league=bool(player.agent_id))
     if not player.plays_with_kit(event.match_id, event.referee_id):
         return result
     if event.status == "TECHNICAL_LOSS":
@@ -313,6 +324,7 @@ def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
 
 PLAYER: Mapping[type[Event], Sentence] = {
     events.Registered: _registered,
+    events.InvitationAnswered: _answered_invitation,
     events.RoundAnnounced: _announced,
     events.GameEnded: _game_ended,
     events.LeagueEnded: _league_over,

@@ -209,6 +209,7 @@ async def serve(
     options = replace(options, count=len(entrants))
     # Better now than in the middle of a match.
     for entrant in entrants:
+        _name_slips(entrant)
         for game in _games_of(options, entrant):
             _refuse_unplayable(entrant, game)
     runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
@@ -260,6 +261,13 @@ def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
     return entrant.games
 
 
+def _name_slips(entrant: Entrant) -> None:
+    slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "slips", None)
+    if callable(slips):
+        for sentence in slips():
+            console.complain(sentence)
+
+
 def _refuse_unplayable(entrant: Entrant, game: str) -> None:
     plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
     if callable(plays) and not plays(game):
@@ -309,7 +317,8 @@ class StrategyRunner:
     def __init__(self, entrant: Entrant, seeded: Seeding | None = None) -> None:
         self.entrant = entrant
         self._seeded = seeded
-        self._news = AuthorNews(entrant.strategy, entrant.title)
+        self._reports = authors.Reports()
+        self._news = AuthorNews(entrant.strategy, entrant.title, self._reports)
         self.tell = self._news.tell
         self.stop = self._news.stop
 
@@ -365,8 +374,10 @@ class StrategyRunner:
     def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
         player = self._who(turn)
         if isinstance(value, Raised):
-            console.complain(authors.raised(player, value.error, ask.call, turn.options))
-            return NoChoice(authors.last_line(value.error))
+            report = authors.raised(player, value.error, ask.call, turn.options)
+            console.complain(self._reports.once(report, authors.origin_of(value.error)))
+            exception = authors.last_line(value.error)
+            return NoChoice(exception, exception=exception)
         if isinstance(value, NoChoice):
             verb = "declines to choose" if value.is_outage else "does not choose"
             console.complain(f"{player} {verb}: {value.detail}")

@@ -125,7 +125,8 @@ class Admission(ManagerPart):
                 "supported_game_types": [game_type],
                 "game_types": list(meta.game_types)[:10],
             }
-            raise PeerError("E027", f"this league plays {game_type}", games)
+            remedy = f'add it to "game_types" (in a Python player: games = ("{game_type}",))'
+            raise PeerError("E027", f"this league plays {game_type}: {remedy}", games)
         self._check_endpoint(application)
         self._check_name(application.role, meta.display_name)
         if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:

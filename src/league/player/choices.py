@@ -35,7 +35,7 @@ from league.player.player_context import NO_CONVERSATION, PlayerContext
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal
-from league.protocol.errors import PeerError
+from league.protocol.errors import RAISED, PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import written
 from league.protocol.fields import ParityChoice
@@ -47,6 +47,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData
+from league.protocol.safe_text import printable, without_tokens
 from league.protocol.versions import PROTOCOL
 
 ChoiceCall = ChooseParityCall | GameMoveCall
@@ -59,6 +60,7 @@ PENDING: Final = 1_000
 """Maximum number of pending choices."""
 LONGEST_S: Final = 3_600.0
 LONGEST_FAILURE: Final = 10_000
+LONGEST_EXCEPTION: Final = 160
 
 
 # --- reading a call ---------------------------------------------------------------------------------------------------
@@ -352,12 +354,16 @@ class Choices:
                 match_id=pending.match.match_id,
                 attempt=pending.match.attempt,
                 turn=pending.turn,
-                detail=failure.detail[:LONGEST_FAILURE],
+                detail=without_tokens(failure.detail[:LONGEST_FAILURE]),
                 code=code,
                 provenance=failure.provenance,
             )
         )
-        error = PeerError(code, "no choice could be made", {"incident": pending.key})
+        sentence = "no choice could be made"
+        if failure.exception:
+            # Its author learns it from the referee's record too, not only at the player's terminal.
+            sentence = RAISED + printable(failure.exception)[:LONGEST_EXCEPTION]
+        error = PeerError(code, sentence, {"incident": pending.key})
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)
 

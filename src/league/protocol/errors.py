@@ -186,6 +186,8 @@ _ROWS = (
 ERRORS: Mapping[str, ErrorRow] = {row.code: row for row in _ROWS}
 BY_NAME: Mapping[str, ErrorRow] = {row.name: row for row in _ROWS}
 
+RAISED = "no choice could be made: its code raised "
+"""The beginning of the sentence with which our players report an exception of their author's code (E099)."""
 REJECTIONS = frozenset({"E018", "E019", "E020", "E022", "E025", "E026", "E027", "E031", "E043", "E044"})
 """Registration answers these with status REJECTED; every other code is a JSON-RPC error there too (R-19)."""
 

@@ -39,6 +39,8 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provider_errors: Count = 0
     """The number of choices during which the provider failed at least once."""
     tokens: Count = 0
+    tokens_estimated: Count = 0
+    """The part of `tokens` that the provider did not report."""
     thinking_s: Amount = 0.0
     """Not counting `waited_s`."""
     waited_s: Amount = 0.0

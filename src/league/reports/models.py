@@ -36,6 +36,8 @@ class ModelPlay:
     declined: int
     """Choices that were not made at all because its provider failed."""
     tokens: int
+    tokens_estimated: int
+    """The part of them that the provider did not report."""
     thinking_s: float
     """The average time for a choice, without waiting for rate limits."""
     waited_s: float
@@ -72,6 +74,7 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
         provider_errors=errors,
         declined=lost,
         tokens=total.tokens,
+        tokens_estimated=total.tokens_estimated,
         thinking_s=thinking_s,
         waited_s=round(total.waited_s, 3),
         not_rated="; ".join(_objections(choices, total.fallbacks, errors, len(player.conditions))),

@@ -59,11 +59,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def did_you_mean(word: str, known_words: Iterable[str]) -> str:
+def did_you_mean(word: str, known_words: Iterable[str], likeness: float = 0.6) -> str:
     """Return a suggestion to end a sentence with, or nothing if no known word is close."""
     from difflib import get_close_matches  # imported here because only mistakes need it
 
-    matches = get_close_matches(word, list(known_words), n=1)
+    matches = get_close_matches(word, list(known_words), n=1, cutoff=likeness)
     if not matches:
         return ""
     return f"; did you mean {matches[0]}?"

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from league.agent.watch import ErrorNote
-from league.events import AgentApplied, Event, Registered
+from league.events import AgentApplied, Event, InvitationAnswered, Registered
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
 from league.protocol.exchanges import Role
 from league.terminal.display import shown
@@ -69,6 +70,18 @@ def test_a_referee_tells_each_of_its_matches_and_a_player_its_own() -> None:
         assert said[0].startswith("registered as P0")
         assert len([line for line in said if ": you won" in line or ": you lost" in line or ": you drew" in line]) == 3
         assert said[-1].startswith("the league is over: you are number ")
+
+
+def test_a_player_that_declines_names_the_game_and_how_to_add_it() -> None:
+    world = played(3, players=2, referees=1)
+    player = next(node for node in world.nodes.values() if node.role is Role.PLAYER)
+    (first, *_) = (event for event in player.journal.events() if isinstance(event, InvitationAnswered))
+    said = Said()
+    narrator = Narrator(PLAYER, say=said.append)
+    narrator(player.machine, [first, structs.replace(first, accepted=False, game_type="tic_tac_toe")])
+    (line,) = said
+    assert line.startswith(f"{first.match_id}: declined, because this player does not play tic_tac_toe.")
+    assert 'games = ("tic_tac_toe",)' in line
 
 
 @pytest.mark.parametrize("seed", range(40))

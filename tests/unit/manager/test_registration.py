@@ -176,6 +176,7 @@ def test_an_agent_without_the_leagues_game_is_refused() -> None:
     league = Managed()
     answer = league.register("player", 1, game_types=["chess", "go"])
     assert (code_of(answer), answer.rpc_code) == ("E027", 2004)
+    assert 'games = ("even_odd",)' in str(answer)
     assert code_of(league.register("player", 1, game_types=["go", "even_odd"])) == ""
 
 

@@ -11,7 +11,7 @@ import pytest
 from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, GameEnded, InvitationAnswered
 from league.machine import Considered, NoChoice, Step
 from league.player import choices
-from league.protocol.errors import PeerError
+from league.protocol.errors import RAISED, PeerError
 from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck
 from tests.support.player_rig import ME, START, Rig
@@ -299,6 +299,19 @@ def test_a_strategy_that_fails_is_answered_with_an_error_that_tells_nothing_of_t
     (failure,) = joined.player.failures
     assert (failure.match_id, failure.turn) == ("R1M1", 1)
     assert failure.detail
+
+
+def test_an_exception_of_the_authors_code_is_named_in_one_short_line(joined: Rig) -> None:
+    letter, step = joined.post(joined.call())
+    exception = "ValueError: tok_P01_abcdefghijklmnopqrstuvwxyz0123456789\n" + "x" * 1000
+    joined.choose(step, NoChoice("ValueError", exception=exception))
+    error = joined.answer_to(letter)
+    assert isinstance(error, PeerError)
+    assert error.code == "E099"
+    assert error.detail.startswith(f"{RAISED}ValueError: ")
+    assert len(error.detail) < 250
+    assert error.detail.isprintable()
+    assert "abcdefgh" not in error.detail
 
 
 def test_who_declines_because_of_an_outage_says_so(joined: Rig) -> None:

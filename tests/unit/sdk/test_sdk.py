@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import league
 from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
@@ -18,7 +19,7 @@ from league.cli.main import main
 from league.hosting import authors, players
 from league.hosting.author_code import Raised, ask_author
 from league.hosting.players import enter
-from league.protocol.parts import MoveRequest
+from league.protocol.parts import CallContext, MoveRequest
 from league.terminal import CommandError
 from tests.unit.player.test_strategies import past
 from tests.unit.sdk.test_example_players import CALL
@@ -98,6 +99,27 @@ def test_results_are_told_with_the_history_they_are_part_of() -> None:
 )
 def test_a_player_plays_what_it_has_a_method_for(player: Player, games: set[str]) -> None:
     assert {game for game in ("even_odd", "tic_tac_toe") if player.plays(game)} == games
+
+
+def test_misspelt_methods_are_named() -> None:
+    class Misspelt(Player):
+        def choose_party(self, call: ChooseParityCall) -> Parity:
+            return "even"
+
+        def on_match_end(self, match: PastMatch) -> None:
+            self.remember(match)
+
+        def remember(self, match: PastMatch) -> None:
+            """A helper."""
+
+        def prepare(self) -> None:
+            """Another helper."""
+
+    assert Misspelt().slips() == [
+        "Misspelt.choose_party is never called; did you mean choose_parity?",
+        "Misspelt.on_match_end is never called; did you mean on_match_over?",
+    ]
+    assert Both().slips() == []
 
 
 def test_a_method_may_be_set_on_the_object_or_stand_for_all() -> None:
@@ -211,6 +233,50 @@ def test_a_report_stays_short_and_shows_no_token() -> None:
     assert len(told) < 2_000
     secret = "tok_P01_abcdefghijklmnopqrstuvwxyz0123456789"
     assert secret not in authors.raised("Mine", ValueError(secret), CALL, ("even", "odd"))
+
+
+def error_of(code: Callable[[], object]) -> BaseException:
+    raised = ask(code)
+    assert isinstance(raised, Raised)
+    return raised.error
+
+
+def test_the_same_exception_is_shown_in_full_once() -> None:
+    reports = authors.Reports()
+
+    def told(text: str) -> str:
+        error = error_of(partial(fail, ValueError(text)))
+        return reports.once(authors.raised("Mine", error, CALL, ("even", "odd")), authors.origin_of(error))
+
+    assert "Legal: 'even', 'odd'." in told("R1M1")
+    assert told("R1M2") == "Mine failed: ValueError: R1M2 again (×2)"
+    assert told("R1M2") == "Mine failed: ValueError: R1M2 again (×3)"
+    other = error_of(partial(int, "x"))
+    assert "Legal" in reports.once(authors.raised("Mine", other, CALL, ()), authors.origin_of(other))
+
+
+def test_a_message_is_shown_as_python_reads_it() -> None:
+    call = structs.replace(CALL, context=CallContext(opponent_id="P02", round_id=3))
+    told = authors.no_choice("Mine", 4, call, ("even", "odd"))
+    assert "The question was a CHOOSE_PARITY_CALL, which choose_parity(self, call) gets as call:\n" in told
+    assert "\n  call.context.opponent_id = 'P02'\n  call.context.round_id = 3\n" in told
+    assert "call.context.your_standings" not in told, "it was left out"
+    assert "\n  turn.call.move_request.valid_options = [" in authors.no_choice("Mine", 4, MOVE, ("0", "4"))
+
+
+def test_objects_and_dictionaries_are_told_apart() -> None:
+    context: Any = CallContext(opponent_id="P02")
+
+    def told(code: Callable[[], object]) -> str:
+        return authors.raised("Mine", error_of(code), CALL, ("even", "odd"))
+
+    assert authors.OBJECTS in told(lambda: context["opponent_id"])
+    assert authors.OBJECTS in told(lambda: context.get("opponent_id"))
+    data: Any = {"board": []}
+    assert "This is a dictionary: write ['board'] instead of .board." in told(lambda: data.board)
+    assert authors.OBJECTS not in told(lambda: data.borad)
+    number: Any = 4
+    assert authors.OBJECTS not in told(lambda: number["board"])
 
 
 def test_an_object_that_cannot_be_shown_is_told_all_the_same() -> None:
@@ -337,3 +403,4 @@ def test_importing_the_package_loads_nothing_yet() -> None:
 )
 def test_every_result_is_one_line(match: PastMatch, told: str) -> None:
     assert authors.result(match) == told
+    assert "league explain" not in authors.result(match, is_of_league=False)
