@@ -6,7 +6,8 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
-from league.version import __version__ as __version__
+__version__ = "0.2.0"
+
 
 __all__ = [
     "ChooseParityCall",
