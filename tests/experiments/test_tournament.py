@@ -140,6 +140,21 @@ def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> N
     }
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_two_folders_with_a_helper_of_the_same_name_are_two_strategies(tmp_path: Path, jobs: int) -> None:
+    specs = []
+    for choice in ("even", "odd"):
+        folder = tmp_path / choice
+        folder.mkdir()
+        (folder / "helper.py").write_text(f"CHOICE = {choice!r}\n")
+        (folder / "mine.py").write_text(
+            "class Mine:\n    def choose(self, turn):\n        import helper\n        return helper.CHOICE\n"
+        )
+        specs.append(f"{folder / 'mine.py'}:Mine")
+    first, second, third = tournament([*specs, "always_even"], meetings=20, seed=1, jobs=jobs).document["pairs"]
+    assert (first["draws"], second["draws"], third["draws"]) == (0, 20, 0)
+
+
 # --- what counts once -------------------------------------------------------------------------------------------------
 
 

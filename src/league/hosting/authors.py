@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from league.hosting import strategy_files
 from league.player.history import PastMatch
 from league.protocol.messages import ChooseParityCall, Message
 from league.protocol.safe_text import without_tokens
@@ -75,7 +76,11 @@ def trace_of(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(NOT_THEIRS):
         trace = trace.tb_next
-    return "".join(traceback.format_exception(type(error), error, trace))
+    report = traceback.TracebackException(type(error), error, trace)
+    # An import statement in a strategy file passes through our code, as it passes through Python's, which hides itself.
+    frames = [frame for frame in report.stack if frame.filename != strategy_files.__file__]
+    report.stack = traceback.StackSummary.from_list(frames)
+    return "".join(report.format())
 
 
 def shown(value: object) -> str:

@@ -14,7 +14,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,7 +25,7 @@ from league.agent import sources
 from league.agent.agent import Agent
 from league.features import StrategyRow
 from league.gateway.book import PeerBook
-from league.hosting import authors
+from league.hosting import authors, strategy_files
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
@@ -126,7 +125,9 @@ def _imported(spec: str, name: str) -> ModuleType:
     if name.endswith(".py") and not Path(name).is_file():
         raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
-        return _from_file(Path(name)) if name.endswith(".py") else import_module(name)
+        if name.endswith(".py"):
+            return strategy_files.load(Path(name))
+        return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(f"cannot load {spec}: there is no module {name!r} here") from error
@@ -135,31 +136,13 @@ def _imported(spec: str, name: str) -> ModuleType:
         raise _cannot_load(spec, error) from error
 
 
-def _from_file(file: Path) -> ModuleType:
-    """A module from its file, which finds its neighbours as if it had been started."""
-    path = file.resolve()
-    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"  # two files may share their stem
-    if name not in sys.modules:
-        if str(path.parent) not in sys.path:
-            sys.path.insert(0, str(path.parent))
-        found = spec_from_file_location(name, path)
-        assert found is not None, "it ends in .py"
-        assert found.loader is not None, "it ends in .py"
-        module = sys.modules[name] = module_from_spec(found)
-        try:
-            found.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
-
-
 def _made(spec: str, module: ModuleType, name: str) -> object:
     cls = getattr(module, name, None)
     if not callable(cls):
         classes = [one for one, value in vars(module).items() if isinstance(value, type)]
+        title = spec.rpartition(":")[0]
         there = ", ".join(one for one in classes if getattr(module, one).__module__ == module.__name__) or "none"
-        raise CommandError(f"cannot load {spec}: {module.__name__} has no class {name!r}; its classes: {there}")
+        raise CommandError(f"cannot load {spec}: {title} has no class {name!r}; its classes: {there}")
     try:
         return cls()
     except (Exception, SystemExit) as error:  # the author's code, as above
