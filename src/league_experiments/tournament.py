@@ -9,6 +9,7 @@ that are given as objects, and not by name, are played in this process.
 from __future__ import annotations
 
 import asyncio
+import math
 import multiprocessing
 import os
 import time
@@ -27,6 +28,7 @@ from league.terminal import CommandError
 from league.workers import worker_pool
 from league_experiments.series import (
     FAILED,
+    MOVE_SECONDS,
     Make,
     MatchEnd,
     SeriesPlan,
@@ -35,6 +37,7 @@ from league_experiments.series import (
     openings,
     play,
 )
+from league_experiments.watch import needs_process
 from league_statistics import points
 
 SERIES: Final = 1_000
@@ -159,6 +162,8 @@ class TournamentPlan:
     seed: int = 0
     jobs: int | None = None
     """The number of processes; None means one for each core."""
+    move_seconds: float = MOVE_SECONDS
+    """How long a strategy may take for a choice."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -195,6 +200,7 @@ def tournament(
     openings: int = 0,
     seed: int | None = None,
     jobs: int | None = None,
+    move_seconds: float = MOVE_SECONDS,
     progress: Progress | None = None,
 ) -> TournamentResult:
     """Let every strategy meet every other one `meetings` times.
@@ -204,7 +210,7 @@ def tournament(
     """
     if seed is None:
         seed = int.from_bytes(os.urandom(4), "big")
-    plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs)
+    plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs, move_seconds)
     check(plan)
     return _off_the_loop(partial(run, plan, progress or (lambda *_: None)))
 
@@ -218,6 +224,8 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("a tournament needs at least two strategies")
     if plan.meetings < 1:
         raise CommandError("every pair must meet at least once")
+    if not 0 < plan.move_seconds < math.inf:
+        raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
         maker(contender)()
@@ -290,7 +298,8 @@ def _played(plan: TournamentPlan, tasks: list[Task]) -> Iterator[PlayedTask]:
     """Play all series, and yield them in their order."""
     jobs = min(plan.jobs or os.cpu_count() or 1, len(tasks))
     # An object of this process cannot be sent to another one; a name can.
-    if jobs == 1 or not all(isinstance(contender, str) for contender in plan.contenders):
+    can_share = all(isinstance(contender, str) for contender in plan.contenders)
+    if not can_share or (jobs == 1 and not needs_process()):
         for task in tasks:
             yield PlayedTask(task.pair, play_task(plan, task))
         return
@@ -324,6 +333,8 @@ def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
         start=task.start,
         count=task.matches,
         openings=_openings(plan),
+        move_seconds=plan.move_seconds,
+        names=(plan.names[first], plan.names[second]),
     )
     # Made anew for each series: a strategy must not remember an earlier one.
     return play(series, (maker(plan.contenders[first]), maker(plan.contenders[second])))

@@ -155,6 +155,92 @@ def test_two_folders_with_a_helper_of_the_same_name_are_two_strategies(tmp_path:
     assert (first["draws"], second["draws"], third["draws"]) == (0, 20, 0)
 
 
+STUCK = """
+import asyncio, time
+
+class Stuck:
+    def choose(self, turn):
+        if turn.match_id == "M2":
+            self.stop()
+        return "even"
+
+class Loops(Stuck):
+    def stop(self):
+        while True:
+            try:
+                pass
+            except Exception:
+                pass
+
+class Sleeps(Stuck):
+    def stop(self):
+        time.sleep(3600)
+
+class Awaits:
+    async def choose(self, turn):
+        if turn.match_id == "M2":
+            await asyncio.sleep(3600)
+        return "even"
+
+class Spins:
+    async def choose(self, turn):
+        if turn.match_id == "M2":
+            while True:
+                pass
+        return "even"
+
+class Ponders:
+    def choose(self, turn):
+        return "even"
+
+    def match_over(self, match, history):
+        if match.match_id == "M2":
+            while True:
+                pass
+"""
+
+
+@pytest.mark.parametrize("name", ["Loops", "Sleeps", "Awaits", "Spins"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_choice_that_never_comes_is_a_technical_loss(
+    tmp_path: Path, name: str, jobs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+    spec = f"{file}:{name}"
+    handler = signal.getsignal(signal.SIGALRM)
+    started = time.monotonic()
+    # A third strategy, so that there is work for two processes.
+    names = [spec, "always_odd"] + ["always_odd"] * (jobs - 1)
+    document = tournament(names, meetings=4, seed=1, move_seconds=0.4, jobs=jobs).document
+    assert time.monotonic() - started < 60
+    assert document["failures"] == [{"strategy": spec, "failure": "no choice within 0.4 s", "times": jobs}]
+    assert document["pairs"][0]["technical_losses"] == 1
+    assert document["pairs"][0]["played"] == 4
+    assert capfd.readouterr().err.count(f"{spec} in M2: no choice within 0.4 s") == jobs
+    assert signal.getsignal(signal.SIGALRM) == handler
+
+
+def test_a_hook_that_never_ends_costs_time_and_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+    document = tournament([f"{file}:Ponders", "always_even"], meetings=4, seed=1, move_seconds=0.2).document
+    (failure,) = document["failures"]
+    assert failure["failure"] == "no end of on_match_over within 0.2 s"
+    assert document["pairs"][0]["draws"] == 4
+
+
+def test_in_a_thread_the_time_is_limited_by_a_process(tmp_path: Path) -> None:
+    """A notebook has a running loop, so the tournament runs in a thread, where nothing can be interrupted."""
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+
+    async def cell() -> Any:
+        return tournament([f"{file}:Loops", "always_odd"], meetings=3, seed=1, move_seconds=0.4, jobs=1)
+
+    assert asyncio.run(cell()).document["pairs"][0]["technical_losses"] == 1
+
+
 # --- what counts once -------------------------------------------------------------------------------------------------
 
 
@@ -259,6 +345,7 @@ def test_the_command_prints_a_table_or_one_document_and_writes_files(
         (["--strategy", "rnadom,mirror"], "there is no strategy 'rnadom'; did you mean random?"),
         (["--strategy", "nowhere.py:Mine,mirror"], "there is no file nowhere.py"),
         (["--strategy", "random,mirror", "--meetings", "0"], "at least 1"),
+        (["--strategy", "random,mirror", "--move-seconds", "0"], "must be more than 0 seconds"),
         (["--strategy", "random,mirror", "--game", "chess"], "there is no game 'chess'"),
     ],
 )
