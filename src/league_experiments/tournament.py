@@ -16,9 +16,11 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
+from multiprocessing.process import BaseProcess
 from typing import Any, Final, NamedTuple
 
 from league.games import registry
@@ -46,6 +48,9 @@ SAME: Final = 5
 """After this many equal matches, move for move, two strategies are taken to play that match always."""
 AHEAD: Final = 4
 """Series that are handed out for each process, so that none waits and a long tournament still fits into memory."""
+
+UNGUARDED: Final = 78
+"""Exit status of a process that was about to play the tournament once more, because the script lets it."""
 
 Contender = str | type | Callable[[], Strategy]
 """A strategy: its name, module:Class, or something that makes one."""
@@ -208,6 +213,7 @@ def tournament(
     `strategies` are names as for `league player --strategy` ("random", "module:Class", "./mine.py:Mine"), or classes
     and functions that make a strategy; those are played in this process. Works inside a running event loop, too.
     """
+    _refuse_unguarded_script()
     if seed is None:
         seed = int.from_bytes(os.urandom(4), "big")
     plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs, move_seconds)
@@ -315,13 +321,34 @@ def _in_order(
     most: int,
 ) -> Iterator[PlayedTask]:
     waiting: deque[tuple[int, Future[SeriesResult]]] = deque()
-    for task in tasks:
-        if len(waiting) == most:
-            pair, future = waiting.popleft()
+    workers: set[BaseProcess] = set()
+    try:
+        for task in tasks:
+            if len(waiting) == most:
+                pair, future = waiting.popleft()
+                yield PlayedTask(pair, future.result())
+            waiting.append((task.pair, pool.submit(play_task, plan, task)))
+            workers.update(multiprocessing.active_children())
+        for pair, future in waiting:
             yield PlayedTask(pair, future.result())
-        waiting.append((task.pair, pool.submit(play_task, plan, task)))
-    for pair, future in waiting:
-        yield PlayedTask(pair, future.result())
+    except BrokenProcessPool:
+        raise CommandError(_why_broken(workers)) from None
+
+
+def _why_broken(workers: Iterable[BaseProcess]) -> str:
+    if any(worker.exitcode == UNGUARDED for worker in workers):
+        return (
+            'write `if __name__ == "__main__":` above the call of league.tournament, and indent what follows: the '
+            "tournament plays in several processes, and each of them imports your script (or pass jobs=1)"
+        )
+    return "a process that played matches ended early: a strategy ended it, or there was not enough memory"
+
+
+def _refuse_unguarded_script() -> None:
+    """End a new process that imports a script which calls us again. Its parent says what is wrong with the script."""
+    # multiprocessing asks the same question before it starts a process, and answers with a page of tracebacks.
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(UNGUARDED)
 
 
 def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:

@@ -6,7 +6,6 @@ import asyncio
 import csv
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from league.terminal import CommandError
 from league_experiments.series import MatchEnd
 from league_experiments.tournament import Score, score_of, tournament
 from league_statistics import points
+from tests.support.pages import ROOT, blocks
 
 MINE = """
 from league import Player
@@ -292,18 +292,37 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(played: int, cha
     assert 0 <= low <= high <= 3
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "compare-strategies.md"
+# --- in a script ------------------------------------------------------------------------------------------------------
 
 
-def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(capsys: pytest.CaptureFixture[str]) -> None:
-    scripts = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    (script,) = [one for one in scripts if "league.tournament(" in one]
-    exec(compile(script.replace("meetings=1000", "meetings=10, jobs=1"), str(PAGE), "exec"), {})
-    assert [line.split()[0] for line in sorted(capsys.readouterr().out.splitlines())] == [
-        "frequency",
-        "mirror",
-        "random",
-    ]
+def run_script(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(source, "utf-8")
+    command = [sys.executable, "script.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "compare-strategies.md").read_text("utf-8")
+    (script,) = [block.text for block in blocks(page) if "league.tournament(" in block.text]
+    done = run_script(tmp_path, script.replace("seed=7", "seed=7, jobs=2"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in sorted(done.stdout.splitlines())] == ["frequency", "mirror", "random"]
+
+
+def test_a_script_without_a_guard_is_told_what_to_write(tmp_path: Path) -> None:
+    """Once, at the end of the traceback that a script ends with."""
+    done = run_script(tmp_path, "import league\nleague.tournament(['random', 'mirror', 'frequency'], jobs=2)\n")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert 'write `if __name__ == "__main__":` above the call of league.tournament' in lines[-1]
+    assert done.stderr.count("Traceback") == 1
+
+
+def test_a_strategy_that_ends_its_process_is_told_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import os\nclass Mine:\n    def choose(self, turn):\n        os._exit(3)\n", "utf-8")
+    with pytest.raises(CommandError, match="a process that played matches ended early"):
+        tournament([f"{file}:Mine", "random", "random"], jobs=2)
 
 
 # --- from a notebook, from the command line ---------------------------------------------------------------------------
