@@ -129,7 +129,7 @@ def _lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
     yield f"\n{matches} matches of {document['game']} in {document['seconds']:.1f} s, seed {document['seed']}"
     distinct = document["distinct_matches"]
     if distinct < matches:
-        yield f"Only {distinct} of them say something new. The others repeat a match, move for move, and count once."
+        yield f"Only {distinct} of them say something new. The others repeat a match, move for move."
     if document["game"] == "even_odd":
         yield "In Even/Odd the number decides: differences within the intervals are luck."
     # The text of an exception may hold anything, so it is made harmless.

@@ -44,7 +44,7 @@ def test_everything_it_is_told_is_in_the_reference(cls: type) -> None:
 
 
 def test_everything_that_can_be_imported_is_in_the_reference() -> None:
-    elsewhere = {"ChooseParityCall", "GameMoveCall", "Parity", "Turn", "run", "tournament"}
+    elsewhere = {"ChooseParityCall", "GameMoveCall", "LeagueError", "Parity", "Turn", "run", "tournament"}
     assert missing(set(league.__all__) - elsewhere, REFERENCE) == set()
 
 

@@ -248,7 +248,13 @@ def test_matches_that_repeat_each_other_move_for_move_are_one_observation(mine: 
     strategies = [f"{mine}:First", "always_odd"]
     document = tournament(strategies, game="tic_tac_toe", meetings=40, seed=1).document
     assert (document["matches"], document["distinct_matches"]) == (40, 2)
-    assert document["pairs"][0]["played"] == 2
+    assert (document["pairs"][0]["played"], document["pairs"][0]["distinct_matches"]) == (40, 2)
+    assert [(row["played"], row["distinct_matches"]) for row in document["standings"]] == [(40, 2), (40, 2)]
+    for row in document["standings"]:
+        assert row["wins"] + row["draws"] + row["losses"] == 40
+        # As uncertain as two matches, and not as certain as forty.
+        assert row["interval"] == list(points.interval(*(row[name] / 20 for name in ("wins", "draws", "losses"))))
+        assert row["interval"][0] <= row["points_per_match"] <= row["interval"][1]
     opened = tournament(strategies, game="tic_tac_toe", meetings=60, openings=6, seed=1).document
     assert opened["distinct_matches"] == 12
     by_chance = tournament(["random", "always_odd"], game="tic_tac_toe", meetings=40, seed=1).document
@@ -323,6 +329,76 @@ def test_a_strategy_that_ends_its_process_is_told_in_a_sentence(tmp_path: Path) 
     file.write_text("import os\nclass Mine:\n    def choose(self, turn):\n        os._exit(3)\n", "utf-8")
     with pytest.raises(CommandError, match="a process that played matches ended early"):
         tournament([f"{file}:Mine", "random", "random"], jobs=2)
+
+
+WORKERS = """
+import os, sys
+import league
+
+class Odd(league.Player):
+    def choose_parity(self, call):
+        print(os.getpid(), file=sys.stderr)
+        return "odd"
+
+class Even(Odd):
+    def choose_parity(self, call):
+        return "even"
+
+if __name__ == "__main__":
+    league.tournament([Odd, Odd, Even, "random"], meetings=2, seed=1, jobs=JOBS)
+    print(os.getpid())
+"""
+
+
+@pytest.mark.parametrize(("jobs", "here"), [("2", False), ("None", True), ("1", True)])
+def test_classes_of_a_script_are_played_by_as_many_processes_as_it_orders(
+    tmp_path: Path, jobs: str, here: bool
+) -> None:
+    done = run_script(tmp_path, WORKERS.replace("JOBS", jobs))
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout.strip() in done.stderr.split()) is here
+
+
+def test_classes_give_the_same_results_in_other_processes() -> None:
+    settings: dict[str, Any] = {"meetings": 1_100, "seed": 5}
+    alone = tournament([Diarist, "random"], **settings)
+    shared = tournament([Diarist, "random"], jobs=2, **settings)
+    assert same(alone.document) == same(shared.document)
+
+
+def test_classes_that_no_other_process_can_import_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    class Local(Diarist):
+        pass
+
+    tournament([Local, "random", "mirror"], meetings=2, seed=1, jobs=2)
+    err = capsys.readouterr().err
+    assert err.startswith("jobs=2 has no effect, because of Local: other processes can import only")
+    assert err.count("\n") == 1
+    tournament([Local, "random", "mirror"], meetings=2, seed=1)
+    assert capsys.readouterr().err == ""
+
+
+class Unwritten(league.Player):
+    """Has no method that chooses."""
+
+
+@pytest.mark.parametrize(
+    ("strategies", "sentence"),
+    [
+        ("random", "a tournament needs at least two strategies, and random is only one"),
+        (Diarist, "a tournament needs at least two strategies, and Diarist is only one"),
+        ([], "a tournament needs at least two strategies"),
+        (
+            [Unwritten, "random"],
+            "Unwritten cannot play even_odd: it has no method choose_parity(self, call) or move(self, turn)",
+        ),
+        ([3, "random"], "3 is not a strategy: give its name, its class, or a function that makes one"),
+    ],
+)
+def test_a_script_that_orders_nonsense_gets_a_league_error(strategies: Any, sentence: str) -> None:
+    with pytest.raises(league.LeagueError) as caught:
+        league.tournament(strategies)
+    assert str(caught.value) == sentence
 
 
 # --- from a notebook, from the command line ---------------------------------------------------------------------------

@@ -170,7 +170,7 @@ async def serve(
     options = replace(options, count=len(entrants))
     for one in entrants:
         for game in _games_of(options, one):
-            _refuse_unplayable(one, game)
+            refuse_unplayable(one, game)
     runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
     offered = [entrant.offer(options) if entrant.offer else None for entrant in entrants]
 
@@ -213,7 +213,8 @@ def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
     return (options.game,) if options.game else entrant.games
 
 
-def _refuse_unplayable(entrant: Entrant, game: str) -> None:
+def refuse_unplayable(entrant: Entrant, game: str) -> None:
+    """Raise CommandError if the author did not write the method that this game needs."""
     plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
     if callable(plays) and not plays(game):
         either = "choose_parity(self, call) or " if game == USUAL_GAME else ""
