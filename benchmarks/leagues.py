@@ -32,7 +32,7 @@ from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
 from league.hosting.system import allow_files
 from league.machine import Ask, Machine, Operate
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.player import strategies
 from league.player.competitor import Competitor
 from league.protocol import jsonrpc
@@ -40,8 +40,8 @@ from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
-from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
+from league.referee.referee_context import RefereeSettings
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
@@ -49,7 +49,7 @@ from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
-from league_dashboard.serving import open_dashboard
+from league_dashboard.dashboard_server import open_dashboard
 
 WATCHDOG_S = 600.0
 """A league that takes longer than this has lost a message."""

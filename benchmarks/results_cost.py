@@ -15,7 +15,7 @@ from typing import NamedTuple
 from benchmarks import Row
 from league.events import LeagueSettings
 from league.machine import Letter, Outgoing, Ping, Pong, Step
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.messages import (

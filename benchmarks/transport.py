@@ -11,12 +11,12 @@ from functools import partial
 
 from benchmarks import Row, median_cpu_seconds_async
 from benchmarks.bare_http import BareClient, BareServer
-from league.mcp_tables import ServerTables
 from league.protocol import jsonrpc
-from league.transport.http import App, HttpRequest, Response, loop_factory
+from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import Server, serve
 from league_mcp.door import McpDoor
+from league_mcp.tables import ServerTables
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"' + b"x" * 450 + b'"}'
 GREETING = b'{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}'
@@ -58,9 +58,9 @@ async def _measure_echo(at_once: int) -> list[float]:
 
 async def _measure_beside_mcp() -> list[float]:
     """Measure the CPU seconds of a plain call where an MCP client has a session, and where none ever came."""
-    used_door = McpDoor(lambda: ServerTables("benchmark"), _refuse, _refuse)
+    used_door = McpDoor(lambda: ServerTables("benchmark"), _refuse)
     used_door.is_open = True
-    unused_door = McpDoor(lambda: ServerTables("benchmark"), _refuse, _refuse)
+    unused_door = McpDoor(lambda: ServerTables("benchmark"), _refuse)
     used = await serve("127.0.0.1", 0, App(_echo, mcp=used_door))
     unused = await serve("127.0.0.1", 0, App(_echo, mcp=unused_door))
     client = HttpClient(limits=PoolLimits(per_endpoint=AT_ONCE))
@@ -84,5 +84,5 @@ async def _echo(body: bytes, _address: str) -> Response:
     return Response(200, body)
 
 
-async def _refuse(_request: HttpRequest) -> Response:
+async def _refuse(*_call: object, **_options: object) -> Response:
     raise AssertionError("the official package answers")

@@ -26,7 +26,7 @@ from league.protocol.exchanges import EXCHANGES, Exchange
 from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
-from league.protocol.schemas import Clause, clauses, schema
+from league_mcp.message_schemas import Clause, clauses, schema
 from scripts import bad_input, examples, features, http_api, reference
 from scripts.tables import number_list, people, retry_words, table
 

@@ -16,8 +16,8 @@ from league.hosting.admin_api import LONGEST_KEY
 from league.hosting.order_table import ORDER_TABLE, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
-from league.protocol.schemas import schema as message_schema
-from league_statistics.words import EXPLAINED
+from league_mcp.message_schemas import schema as message_schema
+from league_statistics.statistics_words import EXPLAINED
 from scripts.tables import table
 
 AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")

@@ -12,7 +12,7 @@ from league.hosting.options import ALL, Option, all_options
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
 from league.protocol.messages import MESSAGES
-from league_records.faults import advice_for
+from league_records.fault_words import advice_for
 from scripts.tables import number_list, people, retry_words, table
 
 SPEC = Path(__file__).parents[1] / "spec" / "league-v2.md"

@@ -1,4 +1,4 @@
-"""What a slice offers the core: rows of plain data.
+"""Features: the rows of plain data by which a slice extends the core.
 
 A slice is a package that holds everything about one feature: commands, pages, tools, strategies, templates. It exposes
 one `FEATURE`, made of rows. The command line, the HTTP server and the MCP tables of the core are made of such rows, and
@@ -115,7 +115,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 class Feature(NamedTuple):
-    """All that a slice offers. `page` is its page of the documentation."""
+    """A slice's name and rows. `page` is its page of the documentation."""
 
     name: str
     about: str
@@ -124,7 +124,7 @@ class Feature(NamedTuple):
 
 
 def load(target: str) -> Any:
-    """Import what a row names as `module:attribute`. Any: rows of every kind name something else."""
+    """Import the target `module:attribute` of a row. Any: each kind of row names something else."""
     from importlib import import_module
 
     module, _, attribute = target.partition(":")
@@ -151,7 +151,7 @@ def own_features() -> tuple[Feature, ...]:
 
 
 def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
-    """The rows of this kind in all installed features. A name that we have already is ours."""
+    """The rows of this kind in all installed features. If two rows have the same name, ours comes first and counts."""
     names = set()
     for row in own(kind):
         names.add(row[0])
@@ -175,7 +175,7 @@ class _Others(NamedTuple):
 
 @cache
 def _by_others() -> _Others:
-    """The features of other distributions. One that is broken is left out, and harms no other."""
+    """The features of other distributions. A broken one is left out and does no harm to the rest."""
     from importlib.metadata import entry_points
 
     own_names = {feature.name for feature in own_features()}
@@ -183,10 +183,10 @@ def _by_others() -> _Others:
     problems: list[str] = []
     for point in entry_points(group=ENTRY_POINTS):
         if point.name in own_names:
-            continue
+            continue  # our own features are in the table already
         try:
             feature = point.load()
-        except Exception as error:  # noqa: BLE001 - code of others: whatever is wrong with it
+        except Exception as error:  # noqa: BLE001 - code by others may fail in any way
             problems.append(f"the feature {point.name!r} cannot be used: {type(error).__name__}: {error}")
             continue
         if isinstance(feature, Feature):

@@ -1,4 +1,4 @@
-"""Processes that share the work of one command, and do not outlive it."""
+"""Processes that share the work of one command and end with it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from threading import Thread
 
 @contextmanager
 def worker_pool(jobs: int, context: BaseContext | None = None) -> Iterator[ProcessPoolExecutor]:
-    """So many processes, which end with this one, however it ends."""
+    """A pool of this many processes. They end with this process, no matter how it ends."""
     pool = ProcessPoolExecutor(jobs, context, initializer=_end_with_parent)
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for one in multiprocessing.active_children():
-            one.terminate()
+        for child in multiprocessing.active_children():
+            child.terminate()
         raise
     finally:
         pool.shutdown()
 
 
 def _end_with_parent() -> None:
-    """A worker waits for work for ever, also from a parent that was killed: so it watches it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends its workers
+    """Watch the parent from a thread: a worker would wait for work forever, even if its parent was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     parent = multiprocessing.parent_process()
-    assert parent is not None, "a worker has one"
+    assert parent is not None, "a worker has a parent"
 
     def watch() -> None:
         parent.join()

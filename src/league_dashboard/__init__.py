@@ -10,7 +10,7 @@ FEATURE = Feature(
     page="docs/how-to/run-a-class-league.md",
     rows=(
         CommandRow("view", "Watch and understand", "league_dashboard.view_command"),
-        PagesRow("league_dashboard.serving:open_dashboard"),
+        PagesRow("league_dashboard.dashboard_server:open_dashboard"),
         ExportRow(
             "site", "the dashboard: open site/index.html", "league_dashboard.journal_league:site", needs_letters=True
         ),

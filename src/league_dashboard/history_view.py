@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from league.events import Event
-from league_dashboard.history import Moment
+from league_dashboard.league_history import Moment
 from league_dashboard.league_view import LeagueView, league_view
 
 

@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from league.events import Event
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.reports.journals import Journals
 from league.storage.reading import open_for_reading
 from league_dashboard import rendering
-from league_dashboard.answers import Answering, AnswerLog
-from league_dashboard.history import LeagueHistory
+from league_dashboard.answer_times import Answering, AnswerLog
 from league_dashboard.history_view import HistoryView, as_it_was
+from league_dashboard.league_history import LeagueHistory
 from league_dashboard.league_view import completed, league_view
 from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page

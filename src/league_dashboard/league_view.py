@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import msgspec
 
 from league.events import WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger, MatchStatus, ScheduledMatch, decided
 from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import views
 
 if TYPE_CHECKING:
-    from league_dashboard.answers import Answering
+    from league_dashboard.answer_times import Answering
     from league_dashboard.history_view import HistoryView
     from league_dashboard.sections import SectionView
 

@@ -14,11 +14,11 @@ from league.events import Event
 from league.hosting.manager_api import journal_of
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.reports.journals import records_of
 from league.storage.reading import JournalReader
-from league_dashboard.answers import Answering, AnswerLog
-from league_dashboard.history import LeagueHistory
+from league_dashboard.answer_times import Answering, AnswerLog
+from league_dashboard.league_history import LeagueHistory
 from league_records.live_facts import live_facts
 from league_records.match_facts import MatchFacts
 

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import Final
 
 from league import events as e
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.errors import ERRORS
 from league.reports.models import ModelPlay, model_play
-from league_dashboard.answers import AnswerTimes, answers, times_of
+from league_dashboard.answer_times import AnswerTimes, answers, times_of
 from league_dashboard.league_view import MatchView, Named, StandingView, league_view, match_view, names_in
-from league_records.clauses import clause_of, named
-from league_records.faults import ListedMistake, listed_mistakes
+from league_records.broken_clauses import clause_of, named
+from league_records.fault_words import ListedMistake, listed_mistakes
 
 MOST_MISTAKES: Final = 50
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from league.features import SectionRow, ViewRow, every, load
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 
 Parts = Mapping[str, Mapping[str, object]]
 """The pieces in each list of the page, by the ids of their elements."""

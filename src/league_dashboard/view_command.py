@@ -44,8 +44,8 @@ def run(args: argparse.Namespace) -> int:
 def _read(location: str) -> JournalLeague:
     from league.reports.journals import read_journals, replay
     from league.storage.reading import open_for_reading
-    from league_dashboard.history import LeagueHistory
     from league_dashboard.journal_league import JournalLeague
+    from league_dashboard.league_history import LeagueHistory
 
     with journal_errors():
         journals = read_journals(location)
@@ -63,7 +63,7 @@ async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.
     from league.hosting.serving import Door, HostedAgent
     from league.terminal import console
     from league.transport.http import App
-    from league_dashboard.serving import Dashboard, open_page
+    from league_dashboard.dashboard_server import Dashboard, open_page
 
     views = {row.name: Background(row) for row in every(ViewRow)}
     dashboard = Dashboard(league, views)

@@ -99,7 +99,7 @@ async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event
 
 
 async def _play(demo: DemoRun, as_json: bool, stay: bool, is_opened: bool) -> None:
-    from league_dashboard.serving import open_page
+    from league_dashboard.dashboard_server import open_page
 
     await demo.begin()
     if is_opened:

@@ -18,7 +18,7 @@ from league.hosting import managers, options, players, referees, serving
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.players import Entrant
 from league.hosting.serving import HostedAgent, Ready
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.player.strategies import Strategy
 from league.reports import views
 from league.terminal import CommandError

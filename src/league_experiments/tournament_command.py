@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league_experiments import files
+    from league_experiments import result_files
     from league_experiments.tournament import tournament
 
     if args.meetings < 1 or (args.jobs is not None and args.jobs < 1):
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError("--openings must be at least 0", USAGE)
     # Before anything is played: a tournament may take hours.
     if args.to:
-        files.prepare(Path(args.to))
+        result_files.prepare(Path(args.to))
     names = [name.strip() for name in args.strategy.split(",")]
     result = tournament(
         [name for name in names if name],
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     )
     written = []
     if args.to:
-        written = files.write(result, Path(args.to))
+        written = result_files.write(result, Path(args.to))
     print_result(args.json, result.document, _lines(result.document, written))
     return 0
 

@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from league.protocol.safe_text import escaped
-from league_kit.evidence import as_json, full_text, sent_and_received
+from league_kit.kit_evidence import as_json, full_text, sent_and_received
 from league_kit.outcome import Verdict
 from league_kit.runner import CheckReport, CheckResult
 from league_kit.text import COUNTED

@@ -24,9 +24,10 @@ from typing import Final
 
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
-from league_kit.conventions import CallForm, Object
+from league_kit.kit_conventions import CallForm, Object
+from league_kit.kit_messages import MessageWriter
 from league_kit.kit_server import MANAGER, REFEREE, KitServer, new_token
-from league_kit.messages import MessageWriter
+from league_kit.kit_wire import RawRequest, RawResponse, send_request
 from league_kit.record import (
     BUSY,
     OPPONENT,
@@ -36,7 +37,6 @@ from league_kit.record import (
     is_bare_acknowledgement,
     parse_answer,
 )
-from league_kit.wire import RawRequest, RawResponse, send_request
 
 PROBE_S: Final = 10.0
 """The time limit of requests that have none of their own (`ping`, wrong requests)."""

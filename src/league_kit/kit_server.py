@@ -26,8 +26,8 @@ from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT, TOOLS_CALL
 from league.protocol.versions import PROTOCOL
-from league_kit.conventions import Object, ReadRequest, is_bare, read_request
-from league_kit.messages import LEAGUE
+from league_kit.kit_conventions import Object, ReadRequest, is_bare, read_request
+from league_kit.kit_messages import LEAGUE
 from league_kit.record import OPPONENT, Arrival, RegisteredAgent, RunRecord
 
 UNUSUAL_ID: Final = "kit-player-7f"

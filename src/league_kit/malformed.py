@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from league.protocol.conventions import Convention
-from league_kit.conventions import DOCUMENTED, Object
 from league_kit.kit import HTTP_PROBE_S, Kit
-from league_kit.wire import RawRequest, send_request
+from league_kit.kit_conventions import DOCUMENTED, Object
+from league_kit.kit_wire import RawRequest, send_request
 
 PAGES: Final = ("/", "/healthz", "/metrics")
 INVITED: Final = 7

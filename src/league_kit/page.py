@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from league_kit.evidence import sent_and_received
+from league_kit.kit_evidence import sent_and_received
 from league_kit.outcome import Evidence, Verdict
 from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult

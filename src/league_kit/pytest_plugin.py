@@ -64,7 +64,7 @@ class PlayerCheck(pytest.Item):
     def runtest(self) -> None:
         import warnings
 
-        from league_kit.evidence import full_text
+        from league_kit.kit_evidence import full_text
         from league_kit.outcome import Verdict
 
         result = self.parent.result_of(self.name)

@@ -26,8 +26,8 @@ from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_fore
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import is_int
 from league.protocol.strict_json import parse
-from league_kit.conventions import Object, move_in
-from league_kit.wire import RawResponse, Trouble
+from league_kit.kit_conventions import Object, move_in
+from league_kit.kit_wire import RawResponse, Trouble
 
 NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415, 501)
 """Statuses of a server that takes no messages at this address."""

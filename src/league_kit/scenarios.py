@@ -30,11 +30,11 @@ from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
 from league_kit import malformed, registering
-from league_kit.conventions import DOCUMENTED, CallForm, Object
 from league_kit.kit import Kit
-from league_kit.messages import EVEN_ODD, number_in
+from league_kit.kit_conventions import DOCUMENTED, CallForm, Object
+from league_kit.kit_messages import EVEN_ODD, number_in
+from league_kit.kit_wire import Trouble
 from league_kit.record import Probe
-from league_kit.wire import Trouble
 
 Scenario = Callable[[Kit], Awaitable[None]]
 FORMS: Final = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league_kit.conventions import DOCUMENTED
-from league_kit.evidence import sent_and_received
+from league_kit.kit_conventions import DOCUMENTED
+from league_kit.kit_evidence import sent_and_received
 from league_kit.outcome import Evidence, Verdict, first_of
 from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult

@@ -11,7 +11,7 @@ from league.terminal import USAGE, Command, CommandError, add_json_option, print
 
 if TYPE_CHECKING:
     from league.protocol.errors import Violation
-    from league_kit.verdicts import DocumentVerdict
+    from league_kit.message_verdicts import DocumentVerdict
 
 EXAMPLE = """\
 examples:
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from league.protocol.envelope import Reading
-    from league_kit.verdicts import judge
+    from league_kit.message_verdicts import judge
 
     verdict = judge(_read(args.file), Reading(args.profile))
     document = _as_json(verdict, with_deviations=args.profile == "compat")

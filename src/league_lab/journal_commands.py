@@ -23,7 +23,7 @@ def _configure_verify(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from league_lab.evidence import evidence
+    from league_lab.journal_evidence import evidence
     from league_lab.promises import check
 
     with journal_errors():
@@ -46,7 +46,7 @@ def _counted(evidence: Evidence) -> tuple[int, int]:
 
 def _unverified(evidence: Evidence) -> list[str]:
     """The matches whose result in force rests on its referee's word."""
-    from league_lab.promises.history import in_force
+    from league_lab.promises.event_history import in_force
 
     return [result.match_id for result in in_force(evidence.manager) if not result.verified]
 

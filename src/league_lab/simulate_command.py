@@ -23,22 +23,28 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--leagues", type=int, default=100, help="how many (default: 100)")
-    parser.add_argument("--players", type=int, default=8, help="players in each (default: 8)")
-    parser.add_argument("--referees", type=int, default=2, help="referees in each (default: 2)")
-    parser.add_argument("--faults", type=float, default=0.1, help="how much goes wrong, 0 to 1 (default: 0.1)")
-    parser.add_argument("--seed", type=int, default=1, help="the first league's seed; each next one has the next")
-    parser.add_argument("--game", default="even_odd", help="what is played (default: even_odd)")
-    parser.add_argument("--double", action="store_true", help="every pair meets twice")
+    parser.add_argument("--leagues", type=int, default=100, help="how many leagues to play (default: 100)", metavar="N")
+    parser.add_argument("--players", type=int, default=8, help="players in each league (default: 8)", metavar="N")
+    parser.add_argument("--referees", type=int, default=2, help="referees in each league (default: 2)", metavar="N")
     parser.add_argument(
-        "--dialects", type=float, default=0.0, help="share of players that understand one way of calling only, 0 to 1"
+        "--faults", type=float, default=0.1, help="how much goes wrong, from 0 to 1 (default: 0.1)", metavar="X"
     )
-    parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts, 0 to 1")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the seed of the first league; the others count up", metavar="N"
+    )
+    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)", metavar="NAME")
+    parser.add_argument("--double", action="store_true", help="let every pair meet twice")
+    parser.add_argument(
+        "--dialects", type=float, default=0.0, help="share of players that understand only one calling convention"
+    )
+    parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts")
     parser.add_argument(
         "--cheats", type=float, default=0.0, help="share of players that cheat, and of leagues with a rogue referee"
     )
-    parser.add_argument("--late", type=int, default=0, help="players in each that may come after the start")
-    parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)")
+    parser.add_argument(
+        "--late", type=int, default=0, help="how many players of each league may come late", metavar="N"
+    )
+    parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)", metavar="N")
     add_json_option(parser)
 
 
@@ -51,11 +57,13 @@ def run(args: argparse.Namespace) -> int:
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
-    for one in play_many(plan, seeds, args.jobs or os.cpu_count() or 1):
-        runs.append(one)
-        if not args.json and sys.stderr.isatty():
+    # A progress line is for people only: not for programs, and not for files.
+    shows_progress = not args.json and sys.stderr.isatty()
+    for simulated in play_many(plan, seeds, args.jobs or os.cpu_count() or 1):
+        runs.append(simulated)
+        if shows_progress:
             print(f"\r{len(runs)} of {args.leagues} leagues", end="", file=sys.stderr)
-    if not args.json and sys.stderr.isatty():
+    if shows_progress:
         print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
     summary = _summary(runs, time.monotonic() - started)
     print_result(args.json, summary, _lines(plan, runs, summary))
@@ -66,27 +74,33 @@ def _check(args: argparse.Namespace) -> None:
     from league.hosting import require_game
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1 or args.late < 0:
-        raise CommandError("at least 1 league, 2 players and 1 referee", USAGE)
+        raise CommandError("a simulation needs at least 1 league, 2 players and 1 referee", USAGE)
     if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages, args.cheats)):
-        raise CommandError("faults, dialects, outages and cheats go from 0 to 1", USAGE)
+        raise CommandError("--faults, --dialects, --outages and --cheats take numbers from 0 to 1", USAGE)
     require_game(args.game)
 
 
 def _summary(runs: list[Run], seconds: float) -> dict[str, Any]:
     faults: Counter[str] = Counter()
-    for one in runs:
-        faults.update(one.faults)
+    for simulated in runs:
+        faults.update(simulated.faults)
+    broken_promises = [
+        {
+            "seed": simulated.seed,
+            "promise": finding.promise,
+            "detail": finding.detail,
+            "where": finding.where,
+        }
+        for simulated in runs
+        for finding in simulated.broken
+    ]
     return {
         "leagues": len(runs),
-        "matches": sum(one.matches for one in runs),
-        "technical_losses": sum(one.technical_losses for one in runs),
+        "matches": sum(simulated.matches for simulated in runs),
+        "technical_losses": sum(simulated.technical_losses for simulated in runs),
         "faults": dict(sorted(faults.items())),
-        "broken_promises": [
-            {"seed": one.seed, "promise": found.promise, "detail": found.detail, "where": found.where}
-            for one in runs
-            for found in one.broken
-        ],
-        "unfinished": [one.seed for one in runs if not one.finished],
+        "broken_promises": broken_promises,
+        "unfinished": [simulated.seed for simulated in runs if not simulated.finished],
         "seconds": round(seconds, 3),
     }
 
@@ -94,22 +108,23 @@ def _summary(runs: list[Run], seconds: float) -> dict[str, Any]:
 def _lines(plan: Plan, runs: list[Run], summary: Mapping[str, Any]) -> Iterator[str]:
     from league_lab.simulation.runs import shortest
 
+    faults = ", ".join(f"{count} {kind}" for kind, count in summary["faults"].items())
     yield f"{summary['leagues']} leagues, {summary['matches']} matches in {summary['seconds']} s"
     yield f"technical losses: {summary['technical_losses']}"
-    yield "faults: " + (", ".join(f"{count} {kind}" for kind, count in summary["faults"].items()) or "none")
+    yield f"faults: {faults or 'none'}"
     yield f"broken promises: {len(summary['broken_promises'])}"
-    broken = [one for one in runs if one.broken]
+    broken = [simulated for simulated in runs if simulated.broken]
     if broken:
         yield from _explained(plan, shortest(plan, broken[0].seed))
 
 
-def _explained(plan: Plan, run: Run) -> Iterator[str]:
-    """One seed, with as few kinds of faults as it takes."""
-    yield f"\nseed {run.seed}, the first that broke one:"
-    for found in run.broken:
-        yield f"  promise {found.promise}: {found.detail} ({found.where})"
-    yield f"  faults it takes: {', '.join(sorted(run.faults)) or 'none'}"
-    yield f"  again: {plan.command(run.seed)}"
+def _explained(plan: Plan, simulated: Run) -> Iterator[str]:
+    """The first league that broke a promise, with as few kinds of faults as that takes."""
+    yield f"\nseed {simulated.seed} is the first that broke one:"
+    for finding in simulated.broken:
+        yield f"  promise {finding.promise}: {finding.detail} ({finding.where})"
+    yield f"  faults it takes: {', '.join(sorted(simulated.faults)) or 'none'}"
+    yield f"  to see it again: {plan.command(simulated.seed)}"
 
 
 COMMANDS = (

@@ -1,6 +1,14 @@
-"""Between a client that starts local MCP servers and one that is reached over HTTP: each line of the client is posted,
-and each message that comes back is a line for it. Both eras of MCP pass: the bridge reads only what decides about the
-headers of a request, and keeps what opens a session, to open it again after a restart of the server.
+"""Connects a client that starts local MCP servers with a server that is reached over HTTP.
+
+Each line of the client is posted, and each message that comes back is a line for the client. Both eras of MCP pass:
+the bridge reads only what decides about the headers of a request.
+
+In the older era there is a session. The client opens it with `initialize`; the bridge keeps the lines that opened it
+and the subscriptions in it. When the server has forgotten the session, after a restart, the bridge opens another one
+with the same lines, and the client never notices. In the newer era there is no session, and a stream of changes that
+breaks is opened again. A request that reached the server is never sent twice, unless the server refused it unread.
+
+The main thread reads lines. Every request has a thread of its own, and so has the stream of a session.
 """
 
 from __future__ import annotations
@@ -13,7 +21,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Event, Lock, Thread
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -21,81 +29,103 @@ from league.gateway.tools import NO_SESSION, Session, greeted
 from league.terminal.addresses import split_http
 
 PAUSES_S: Final = (0.25, 0.5, 1.0, 1.0)
-"""Before another try, when nobody listens, or only begins to: nothing was done yet."""
+"""Before each further try, while nobody listens or the server only begins to: nothing was done yet."""
 REOPEN_S: Final = 1.0
 """Before a stream that broke is opened again."""
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 300.0
 """How long a connection may be silent; no answer of ours takes a tenth of it."""
 LAST_ANSWERS_S: Final = 30.0
-"""How long requests under way may take when the input has ended."""
+"""How long each request under way may take when the input has ended."""
 LARGEST: Final = 64 << 20
-NO_ANSWER, NO_JSON = -32000, -32700
-INITIALIZE, INITIALIZED = "initialize", "notifications/initialized"
-CANCELLED, LISTEN = "notifications/cancelled", "subscriptions/listen"
-SUBSCRIBE, UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
-_KEPT: Final = (INITIALIZE, INITIALIZED, SUBSCRIBE)
-"""What a session is opened with again."""
+NO_ANSWER: Final = -32000
+NO_JSON: Final = -32700
+INITIALIZE: Final = "initialize"
+INITIALIZED: Final = "notifications/initialized"
+CANCELLED: Final = "notifications/cancelled"
+LISTEN: Final = "subscriptions/listen"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _EVENTS: Final = "text/event-stream"
 
 
 class NoAnswerError(Exception):
-    """A request came to nothing, in a sentence."""
+    """A request got no answer; the message says why."""
 
 
 class NotReadyError(NoAnswerError):
-    """Nobody listens there, or only begins to: nothing was done."""
+    """Nobody listens there, or the server only begins to: nothing was done."""
 
 
 class BrokenStreamError(NoAnswerError):
     """The answer had begun."""
 
 
-# --- what the client says ---------------------------------------------------------------------------------------------
+# --- lines of the client ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """One line of the client, as far as its way depends on it (Any: JSON)."""
+    """One line of the client, as far as the bridge must understand it (Any: JSON)."""
 
     raw: bytes
     method: str = ""
     id: Any = None
     params: Mapping[str, Any] = field(default_factory=dict)
     is_request: bool = False
-    """Does the client wait for an answer?"""
+    """True if the client waits for an answer."""
+
+    @property
+    def key(self) -> str:
+        """The id as a key: 1 and "1" are two ids."""
+        return repr(self.id)
 
     @property
     def name(self) -> str:
-        """What of the server it is about: a tool, a prompt or a resource."""
-        named = self.params.get("uri" if self.method == "resources/read" else "name")
-        return named if isinstance(named, str) else ""
+        """The tool, prompt or resource that the line is about."""
+        field_name = "uri" if self.method == "resources/read" else "name"
+        return _text(self.params.get(field_name))
 
     @property
     def version(self) -> str:
-        """The version of MCP that the message itself names, as in the era without sessions."""
-        meta = self.params.get("_meta")
-        version = meta.get(_VERSION) if isinstance(meta, dict) else None
-        return version if isinstance(version, str) else ""
+        """The version of MCP that the message itself names, as in the newer era."""
+        return _text(_object(self.params.get("_meta")).get(_VERSION))
+
+
+NO_LINE: Final = ClientLine(b"")
+"""For requests of the bridge itself."""
 
 
 def read_line(raw: bytes) -> ClientLine:
-    """What stands on a line; ValueError if it is no JSON."""
+    """Read a line; ValueError if it is not JSON."""
     message = msgspec.json.decode(raw)
     if not isinstance(message, dict):
         return ClientLine(raw, is_request=True)
-    method, params = message.get("method"), message.get("params")
-    known = method if isinstance(method, str) else ""
-    about = params if isinstance(params, dict) else {}
-    return ClientLine(raw, known, message.get("id"), about, is_request=bool(known) and "id" in message)
+    method = _text(message.get("method"))
+    return ClientLine(
+        raw,
+        method,
+        message.get("id"),
+        _object(message.get("params")),
+        is_request=method != "" and "id" in message,
+    )
 
 
-# --- what the server says ---------------------------------------------------------------------------------------------
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """Any: JSON."""
+    return value if isinstance(value, dict) else {}
+
+
+# --- messages of the server -------------------------------------------------------------------------------------------
 
 
 def messages_in(response: HTTPResponse) -> Iterator[bytes]:
-    """The messages of an answer, each as soon as it is there."""
+    """Yield the messages of an answer, each as soon as it arrives."""
     if response.headers.get_content_type() == _EVENTS:
         yield from events_in(response)
     else:
@@ -103,7 +133,7 @@ def messages_in(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def events_in(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The data of each event of a server-sent stream."""
+    """Yield the data of each event of a server-sent stream."""
     data: list[bytes] = []
     for line in lines:
         line = line.rstrip(b"\r\n")
@@ -114,16 +144,27 @@ def events_in(lines: Iterable[bytes]) -> Iterator[bytes]:
             data = []
 
 
+def _read_message(raw: bytes) -> Mapping[str, Any]:
+    """Read a message; an empty one if this is none (Any: JSON)."""
+    try:
+        return _object(msgspec.json.decode(raw))
+    except ValueError:
+        return {}
+
+
 def written_to(file: int) -> Callable[[bytes], None]:
-    """What writes whole lines to this file, at once and from any thread; without a buffer, whose lock a thread could
-    hold when the process ends."""
+    """Return a function that writes whole lines to this file, at once and from any thread."""
+    # There is no buffer: a thread could hold its lock when the process ends.
     lock = Lock()
 
     def write(message: bytes) -> None:
-        rest = memoryview(message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
-        with lock, suppress(BrokenPipeError):  # the client has gone: the end of its input is on the way
+        line = message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+        rest = memoryview(line)
+        # If the client has gone, the end of its input is on the way.
+        with lock, suppress(BrokenPipeError):
             while rest:
-                rest = rest[os.write(file, rest) :]
+                written = os.write(file, rest)
+                rest = rest[written:]
 
     return write
 
@@ -131,53 +172,65 @@ def written_to(file: int) -> Callable[[bytes], None]:
 # --- the bridge -------------------------------------------------------------------------------------------------------
 
 
+class _Exchange(NamedTuple):
+    """An answer that is to be read, and the connection to close then."""
+
+    connection: HTTPConnection
+    response: HTTPResponse
+
+
 class Bridge:
-    """Carries one client's messages to the server at `url` and back. `token` goes with every request; `write` takes a
-    message for the client, `tell` a sentence for people."""
+    """Carries one client's messages to the server at `url` and back.
+
+    `token` goes with every request. `write` takes a message for the client, `tell` a sentence for people.
+    """
 
     def __init__(
-        self, url: str, token: str | None, write: Callable[[bytes], None], tell: Callable[[str], None]
+        self,
+        url: str,
+        token: str | None,
+        write: Callable[[bytes], None],
+        tell: Callable[[str], None],
     ) -> None:
-        self._url, self._write, self._tell = url, write, tell
-        self._target = split_http(url).path
+        self._url = url
+        self._write = write
+        self._tell = tell
         self._headers = {"Accept": f"application/json, {_EVENTS}", "Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._session = NO_SESSION
-        self._kept: dict[str, ClientLine] = {}
-        """What the session was opened with, in order."""
+        self._opening_lines: dict[str, ClientLine] = {}
+        """The lines that open a session like this one, in order."""
         self._renewing = Lock()
         self._under_way: dict[str, socket.socket | None] = {}
-        """The requests that wait, by id, with what their answers come through."""
+        """The requests that wait, by the keys of their ids, with the sockets of their answers."""
         self._ended = Event()
 
     def run(self, lines: Iterable[bytes]) -> None:
-        """Until the input ends. Requests run beside each other; whatever else the client says keeps its order."""
+        """Work until the input ends. Requests run beside each other; all else that the client says keeps its order."""
         calls: list[Thread] = []
-        self._tell(f"passes on what it reads to {self._url}")
+        self._tell(f"passing everything on to {self._url}")
         try:
             for raw in lines:
-                calls = [one for one in calls if one.is_alive()]
-                if raw.strip() and (line := self._read(raw.strip())) is not None:
-                    calls += self._take(line)
+                calls = [call for call in calls if call.is_alive()]
+                if raw.strip():
+                    calls += self._take(raw.strip())
         finally:
             self._ended.set()
-        for one in calls:
-            one.join(LAST_ANSWERS_S)
+        for call in calls:
+            call.join(LAST_ANSWERS_S)
         if self._session.id:
             with suppress(NoAnswerError), self._answer_to("DELETE", self._session):
                 pass
 
-    def _read(self, raw: bytes) -> ClientLine | None:
+    def _take(self, raw: bytes) -> list[Thread]:
+        """Send a line on its way; return the threads that are worth waiting for."""
         try:
-            return read_line(raw)
+            line = read_line(raw)
         except ValueError as error:
-            self._fail(None, f"this line is no JSON: {error}", NO_JSON)
-            return None
-
-    def _take(self, line: ClientLine) -> list[Thread]:
-        """Send a line on its way; the threads whose end is worth waiting for."""
-        if line.method == CANCELLED and self._called_off(line.params.get("requestId")):
+            self._report(None, f"this line is not JSON: {error}", NO_JSON)
+            return []
+        if line.method == CANCELLED and self._cancel(repr(line.params.get("requestId"))):
             return []
         self._keep(line)
         if not line.is_request:
@@ -185,25 +238,32 @@ class Bridge:
             if line.method == INITIALIZED and self._session.id:
                 Thread(target=self._listen, daemon=True).start()
             return []
-        self._under_way[_key(line.id)] = None
+        self._under_way[line.key] = None
         call = Thread(target=self._deliver, args=(line,), daemon=True)
         call.start()
-        return [] if line.method == LISTEN else [call]
+        if line.method == LISTEN:
+            return []  # a subscription does not end by itself
+        return [call]
 
     def _keep(self, line: ClientLine) -> None:
-        about = str(line.params.get("uri", ""))
+        """Keep a line if it opens a session, or belongs to what is opened with it."""
+        subscription = SUBSCRIBE + str(line.params.get("uri", ""))
         if line.method == INITIALIZE:
-            self._kept, self._session = {INITIALIZE: line}, NO_SESSION
-        elif line.method in _KEPT and INITIALIZE in self._kept:
-            self._kept[line.method + about] = line
+            self._opening_lines = {INITIALIZE: line}
+            self._session = NO_SESSION
         elif line.method == UNSUBSCRIBE:
-            self._kept.pop(SUBSCRIBE + about, None)
+            self._opening_lines.pop(subscription, None)
+        elif INITIALIZE in self._opening_lines:
+            if line.method == INITIALIZED:
+                self._opening_lines[INITIALIZED] = line
+            elif line.method == SUBSCRIBE:
+                self._opening_lines[subscription] = line
 
-    def _called_off(self, request_id: object) -> bool:
-        """In the era without sessions a request is called off by hanging up; in the other the server is told."""
-        if INITIALIZE in self._kept:
+    def _cancel(self, key: str) -> bool:
+        """Cancel a request by hanging up, as in the newer era; False in the older one, where the server is told."""
+        if INITIALIZE in self._opening_lines:
             return False
-        connection = self._under_way.pop(_key(request_id), None)
+        connection = self._under_way.pop(key, None)
         if connection is not None:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -212,31 +272,30 @@ class Bridge:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _deliver(self, line: ClientLine) -> None:
-        """Post a line and pass on what comes back; the client is told if that is nothing."""
+        """Post a line and pass on what comes back; tell the client if that is nothing."""
         try:
             self._exchange(line)
-        except BrokenStreamError as error:
-            if line.method == LISTEN:
-                self._open_again(line)
-            else:
-                self._failed(line, str(error))
         except (NoAnswerError, HTTPException, OSError) as error:
-            self._failed(line, str(error))
+            if line.method == LISTEN and isinstance(error, BrokenStreamError):
+                self._reopen(line)
+            else:
+                self._fail(line, str(error))
         finally:
-            self._under_way.pop(_key(line.id), None)
+            self._under_way.pop(line.key, None)
 
-    def _open_again(self, line: ClientLine) -> None:
-        """A subscription goes on after it broke, until the client calls it off or the server ends it."""
-        while _key(line.id) in self._under_way and not self._ended.wait(REOPEN_S):
+    def _reopen(self, line: ClientLine) -> None:
+        """Go on with a subscription that broke, until the client cancels it or the server ends it."""
+        while line.key in self._under_way and not self._ended.wait(REOPEN_S):
             with suppress(NoAnswerError):
                 self._exchange(line)
                 return
 
     def _exchange(self, line: ClientLine) -> None:
-        """One POST and its answer, in a session that is renewed if the server has forgotten it."""
+        """Post a line and pass on the answer, in a session that is renewed if the server has forgotten it."""
         session = Session(line.version) if line.version else self._session
         with self._answer_to("POST", session, line) as response:
-            if response.status != HTTPStatus.NOT_FOUND or not session.id:
+            is_forgotten = response.status == HTTPStatus.NOT_FOUND and session.id
+            if not is_forgotten:
                 self._pass_on(line, response)
                 return
         self._renew(session)
@@ -244,123 +303,119 @@ class Bridge:
             self._pass_on(line, response)
 
     def _pass_on(self, line: ClientLine, response: HTTPResponse) -> None:
-        """Give the client what the server says to this line."""
-        passed = 0
+        """Give the client the server's messages up to the answer."""
+        failure = NoAnswerError
         try:
             for raw in messages_in(response):
-                message = _message(raw)
+                message = _read_message(raw)
                 if not message or not line.is_request:
                     continue
-                passed += 1
-                if self._is_answer(line, message, response):
-                    self._answered(line, raw, message)
+                failure = BrokenStreamError
+                if "method" not in message:
+                    self._answer(line, raw, message, response)
                     return
                 self._write(raw)
         except (HTTPException, OSError) as error:
-            broken = f"{self._url} broke off: {_reason(error)}; what was asked may have been done"
-            raise (BrokenStreamError if passed else NoAnswerError)(broken) from error
-        if line.is_request or response.status >= 300:
-            kind = BrokenStreamError if passed else NoAnswerError
-            raise kind(f"{self._url} answered with status {response.status} and no message for it")
+            detail = f"{self._url} broke off: {_reason(error)}; the request may have been carried out"
+            raise failure(detail) from error
+        if line.is_request or response.status >= HTTPStatus.MULTIPLE_CHOICES:
+            raise failure(f"{self._url} answered with status {response.status} and without a message for this request")
 
-    def _is_answer(self, line: ClientLine, message: Mapping[str, Any], response: HTTPResponse) -> bool:
-        """Any: JSON."""
-        if "method" in message:
-            return False
+    def _answer(self, line: ClientLine, raw: bytes, message: Mapping[str, Any], response: HTTPResponse) -> None:
+        """Pass on the answer to a request (Any: JSON)."""
         if line.method == INITIALIZE and "result" in message:
-            self._session = greeted(message["result"], response.headers.get("mcp-session-id", ""))
-        return True
-
-    def _answered(self, line: ClientLine, raw: bytes, message: Mapping[str, Any]) -> None:
-        """A server that refused a request before it had read its id answers to nobody: to the client it is this one
-        (Any: JSON)."""
+            self._session = _session_of(message["result"], response)
+        # A server that refuses a request before it has read its id cannot name it; the client needs the id.
         if message.get("id") is None and line.id is not None:
             raw = msgspec.json.encode({**message, "id": line.id})
         self._write(raw)
 
-    def _failed(self, line: ClientLine, sentence: str) -> None:
-        """A request that was called off needs no answer, and a message that is no request gets none."""
+    def _fail(self, line: ClientLine, sentence: str) -> None:
+        """Report a failure. A request that was cancelled needs no answer, and other messages get none."""
         if not line.is_request:
             self._tell(sentence)
-        elif _key(line.id) in self._under_way:
-            self._fail(line.id, sentence)
+        elif line.key in self._under_way:
+            self._report(line.id, sentence, NO_ANSWER)
 
-    def _fail(self, request_id: object, sentence: str, code: int = NO_ANSWER) -> None:
+    def _report(self, request_id: object, sentence: str, code: int) -> None:
         self._tell(sentence)
         error = {"code": code, "message": sentence}
         self._write(msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
 
     # --- the session --------------------------------------------------------------------------------------------------
 
-    def _renew(self, session: Session) -> None:
-        """The server has forgotten this session: open it again, with the words the client used. The client has had the
-        answers."""
+    def _renew(self, forgotten: Session) -> None:
+        """Open a session again that the server has forgotten. The client has had the answers already."""
         with self._renewing:
-            if self._session is not session:
-                return
-            fresh = NO_SESSION
-            for line in list(self._kept.values()):
-                with self._answer_to("POST", fresh, line) as response:
-                    found = (one["result"] for one in map(_message, messages_in(response)) if "result" in one)
-                    result = next(found, None) if line.is_request else None
-                    if line.method == INITIALIZE and result is None:
-                        raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
+            if self._session is not forgotten:
+                return  # another thread has renewed it
+            session = NO_SESSION
+            for line in list(self._opening_lines.values()):
+                with self._answer_to("POST", session, line) as response:
+                    if not line.is_request:
+                        continue
+                    # The answer is read to its end, so that the server has done it before the next line.
+                    result = _result_in(response)
                     if line.method == INITIALIZE:
-                        fresh = greeted(result, response.headers.get("mcp-session-id", ""))
-            self._session = fresh
-            self._tell(f"{self._url} was started again: the session goes on")
+                        if result is None:
+                            raise NoAnswerError(f"{self._url} has forgotten the session and opens no other")
+                        session = _session_of(result, response)
+            self._session = session
+            self._tell(f"{self._url} was restarted; the session goes on")
 
     def _listen(self) -> None:
-        """Pass on what the server says unasked, if it has a stream for that."""
+        """Pass on the server's messages outside of answers, if it has a stream for them."""
         while not self._ended.is_set():
             session = self._session
             with suppress(NoAnswerError, HTTPException, OSError):
                 with self._answer_to("GET", session) as response:
-                    if response.status not in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
-                        return
-                    for raw in messages_in(response) if response.status == HTTPStatus.OK else ():
-                        self._write(raw)
-                    is_forgotten = response.status == HTTPStatus.NOT_FOUND
-                if is_forgotten:
+                    status = response.status
+                    if status == HTTPStatus.OK:
+                        for raw in messages_in(response):
+                            self._write(raw)
+                if status == HTTPStatus.NOT_FOUND:
                     self._renew(session)
+                elif status != HTTPStatus.OK:
+                    return
             self._ended.wait(REOPEN_S)
 
     # --- HTTP ---------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _answer_to(self, verb: str, session: Session, line: ClientLine | None = None) -> Iterator[HTTPResponse]:
-        """The answer to a request, to be read. A server that is not ready is tried again for a while."""
-        for pause in PAUSES_S:
-            with suppress(NotReadyError):
-                connection, response = self._ask(verb, session, line)
-                break
-            self._ended.wait(pause)
-        else:
-            connection, response = self._ask(verb, session, line)
+    def _answer_to(self, verb: str, session: Session, line: ClientLine = NO_LINE) -> Iterator[HTTPResponse]:
+        """Make a request and yield its answer, to be read."""
+        exchange = self._ask(verb, session, line)
         try:
-            yield response
+            yield exchange.response
         finally:
-            connection.close()
+            exchange.connection.close()
 
-    def _ask(self, verb: str, session: Session, line: ClientLine | None) -> tuple[HTTPConnection, HTTPResponse]:
-        headers = self._headers | dict(session.headers(line.method if line else "", line.name if line else ""))
-        connection = self._connected()
-        if line is not None and line.is_request and _key(line.id) in self._under_way:
-            self._under_way[_key(line.id)] = connection.sock
+    def _ask(self, verb: str, session: Session, line: ClientLine) -> _Exchange:
+        """Make a request; if the server is not ready, try again for a while."""
+        for pause in PAUSES_S:
+            try:
+                return self._ask_once(verb, session, line)
+            except NotReadyError:
+                self._ended.wait(pause)
+        return self._ask_once(verb, session, line)
+
+    def _ask_once(self, verb: str, session: Session, line: ClientLine) -> _Exchange:
+        connection = self._connect()
+        if line.is_request and line.key in self._under_way:
+            self._under_way[line.key] = connection.sock
+        headers = self._headers | dict(session.headers(line.method, line.name))
         try:
-            connection.request(verb, self._target, line.raw if line else None, headers)
+            connection.request(verb, split_http(self._url).path, line.raw or None, headers)
             response = connection.getresponse()
-            if response.status == HTTPStatus.SERVICE_UNAVAILABLE:
-                raise NotReadyError(f"{self._url} is busy, or about to start or to end")
         except (HTTPException, OSError) as error:
             connection.close()
             raise NoAnswerError(f"{self._url} hung up before it answered: {_reason(error)}") from error
-        except NotReadyError:
+        if response.status == HTTPStatus.SERVICE_UNAVAILABLE:
             connection.close()
-            raise
-        return connection, response
+            raise NotReadyError(f"{self._url} is busy, or about to start or to end")
+        return _Exchange(connection, response)
 
-    def _connected(self) -> HTTPConnection:
+    def _connect(self) -> HTTPConnection:
         parts = split_http(self._url)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_S)
@@ -372,18 +427,17 @@ class Bridge:
         return connection
 
 
-def _message(raw: bytes) -> Mapping[str, Any]:
-    """A message of the server; empty if it is none (Any: JSON)."""
-    try:
-        message = msgspec.json.decode(raw)
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}
+def _session_of(result: object, response: HTTPResponse) -> Session:
+    return greeted(result, response.headers.get("mcp-session-id", ""))
 
 
-def _key(request_id: object) -> str:
-    """1 and "1" are two ids."""
-    return repr(request_id)
+def _result_in(response: HTTPResponse) -> object | None:
+    for raw in messages_in(response):
+        message = _read_message(raw)
+        if "result" in message:
+            result: object = message["result"]
+            return result
+    return None
 
 
 def _reason(error: Exception) -> str:

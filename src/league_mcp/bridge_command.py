@@ -1,4 +1,4 @@
-"""`league mcp`: a local MCP server for assistants that start one; behind it is a running manager."""
+"""`league mcp`: a local MCP server for assistants that start one, in front of a running agent."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ EXAMPLE = examples(
     "league mcp --manager http://127.0.0.1:8000",
     "league mcp --state league-data/my_league",
     "LEAGUE_PLAYER_KEY=... league mcp --manager http://127.0.0.1:8101",
-    note="An assistant starts it: what it reads on stdin is posted to /mcp there, what comes back is on stdout, and\n"
-    "what people should know on stderr. It ends with its input.\n"
-    "LEAGUE_PLAYER_KEY, or else the admin token, goes with every request if it is given: the tools for your\n"
-    "player's turns, and those for operators, need it. It is never shown, and never on the command line.",
+    note="An assistant starts this command. It posts what it reads on stdin to /mcp there, prints the answers on\n"
+    "stdout and messages for people on stderr, and ends when its input ends.\n"
+    "It sends LEAGUE_PLAYER_KEY, or else the admin token, with every request if you set one: the tools for your\n"
+    "player's turns and the operator's tools need it. It never prints it, and takes it from no command line.",
 )
 
 
@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     url = manager_url(args.manager)
     key = None if args.state else PLAYER_KEY.given_to_command(None)
     token = key or ADMIN_TOKEN.given_to_command(args.state)
+    # Assistants end their servers with SIGTERM: it ends the loop as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     bridge = Bridge(url, token, written_to(sys.stdout.fileno()), _tell)
     with suppress(KeyboardInterrupt):
@@ -47,7 +48,7 @@ def _tell(sentence: str) -> None:
 COMMANDS = (
     Command(
         "mcp",
-        "bridge stdin and stdout to a manager, for assistants that start local MCP servers",
+        "connect assistants that start local MCP servers to a running manager or player",
         EXAMPLE,
         configure,
         run,

@@ -1,120 +1,133 @@
-"""Who answers an MCP client: the official package where it is installed in a version we know, else the agent itself.
+"""Answers the MCP clients of one agent.
 
-The package is imported, and the tables are made, when the first client comes, in a thread: that takes half a second,
-and the loop must not wait.
+If the official package is installed in a supported version, a client gets an endpoint of it; otherwise the plain
+server answers. Both serve the same tables. The package is imported, and the tables are made, when the first client
+comes, and in a thread: that takes half a second, and the loop must not wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, Protocol
 
 from league.calling.rate_limit import Rate, RateLimiter
+from league.protocol import jsonrpc
 from league.protocol.exchanges import Role
+from league.protocol.jsonrpc import BadRequestError
 from league.transport import mcp_door
-from league.transport.http import Answer, Handler, HttpRequest, RefusalBody, plain_refusal, refuse
+from league.transport.http import Answer, HttpRequest, RefusalBody, plain_refusal, refuse
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
-    from league.mcp_tables import McpCaller, ServerTables
     from league.transport.http import Response
     from league_mcp.endpoint import McpEndpoint
+    from league_mcp.tables import ServerTables
 
-OwnAnswer = Callable[[bytes, "McpCaller"], Awaitable["Response | None"]]
 PACKAGE: Final = "mcp"
-KNOWN: Final = "2.3."
-"""What the versions that we know begin with."""
+SUPPORTED: Final = "2.3."
+"""The beginning of the versions that we support."""
 REQUESTS: Final = Rate(per_s=100, burst=1000)
-"""Of one address: such a request costs a hundred times what a message costs."""
+"""Per address: a request to the package costs a hundred times what a message costs."""
 
 
 @cache
 def is_installed() -> bool:
-    """Is there a version of the package that we know? It is not imported for that."""
-    from importlib.metadata import PackageNotFoundError, version  # takes its time to import
+    """Return whether a supported version of the package is installed, without importing it."""
+    # Importing this takes its time, too.
+    from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version(PACKAGE).startswith(KNOWN)
+        return version(PACKAGE).startswith(SUPPORTED)
     except PackageNotFoundError:
         return False
 
 
 def open_door(host: HostedAgent) -> McpDoor:
-    """The door of an agent of ours."""
-
-    async def own_answer(raw: bytes, caller: McpCaller) -> Response | None:
-        from league_mcp.own_tools import OwnTools  # only for an agent with tools of its own
-
-        return await OwnTools(host).answer(raw, caller)
-
-    return McpDoor(lambda: _tables_of(host), host.answer_mcp, host.answer_plainly, host.refusal, own_answer)
+    """Make the door of an agent of ours."""
+    return McpDoor(partial(_tables_of, host), host.post, host.refusal)
 
 
 def _tables_of(host: HostedAgent) -> ServerTables:
-    """What an agent offers. The tables of a manager import reports in words, so they are made when a client comes."""
     if host.running.speaker.role is Role.MANAGER:
+        # This imports the reports in words, which a manager without clients never needs.
         from league_mcp.manager_offer import LeagueOffer
 
         return LeagueOffer(host).tables()
     from league_mcp.member_offer import member_tables
+    from league_mcp.tables import MemberTools
 
-    return member_tables(host, host.tools)
+    tools = host.tools
+    assert tools is None or isinstance(tools, MemberTools), "a strategy of ours offers them"
+    return member_tables(host, tools)
 
 
-async def _no_tools(_raw: bytes, _caller: McpCaller) -> Response | None:
-    return None
+class Post(Protocol):
+    """Takes a body, the caller's address and its authorization. `is_mcp`: the answer must be as MCP defines it."""
+
+    async def __call__(self, raw: bytes, address: str, authorization: str, /, *, is_mcp: bool = False) -> Response: ...
 
 
 class McpDoor:
-    """For `App.mcp`.
-
-    `small` answers MCP clients where the package does not, `post` requests that are not for MCP after all, and
-    `own_answer` plain requests about tools of the agent's own.
-    """
+    """For `App.mcp`. `make_tables` says what the agent offers; `post` takes its messages."""
 
     def __init__(
-        self,
-        tables: Callable[[], ServerTables],
-        small: Handler,
-        post: Handler,
-        refusal: RefusalBody = plain_refusal,
-        own_answer: OwnAnswer = _no_tools,
+        self, make_tables: Callable[[], ServerTables], post: Post, refusal: RefusalBody = plain_refusal
     ) -> None:
-        self._tables = tables
-        self._small = small
+        self._make_tables = make_tables
         self._post = post
         self._refusal = refusal
-        self.own_answer = own_answer
         self._rates = RateLimiter(REQUESTS)
+        self._loading = asyncio.Lock()
+        self._tables: ServerTables | None = None
         self._endpoint: McpEndpoint | None = None
         self._is_missing = False
+        """The package is installed, and yet cannot be imported."""
         self.is_open = False
-        """Has the agent started, and is not about to end?"""
-        self._one_imports = asyncio.Lock()
+        """True after the agent has started, and until it is about to end."""
 
     @property
     def takes_streams(self) -> bool:
-        """Are GET and DELETE answered too?"""
+        """Return whether GET and DELETE are answered too."""
         return not self._is_missing and is_installed()
 
     async def __call__(self, request: HttpRequest) -> Answer:
-        """The answer to a request with a header of MCP's, or with the name of a greeting somewhere in its body."""
+        """Answer a request with a header of MCP or of authorization, or with a greeting's name somewhere in it."""
+        authorization = request.headers.get(b"authorization", b"").decode("latin-1")
         greeting = mcp_door.greeting_in(request.body)
-        has_header = mcp_door.has_header(request.headers)
-        if not has_header and greeting is None:
-            return await self._post(request)
+        if greeting is None and not mcp_door.has_header(request.headers):
+            return await self._post(request.body, request.address, authorization)
         if not self.is_open:
-            return refuse(503, "this agent is not there yet, or about to end", self._refusal)
-        endpoint = await self._loaded()
-        if endpoint is None:
-            return await (self._small if has_header else self._post)(request)
+            return refuse(503, "this agent has not started yet, or is about to end", self._refusal)
         if not self._rates.allows(request.address, asyncio.get_running_loop().time()):
-            return refuse(429, "too many requests of MCP at once from this address", self._refusal)
-        named = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        refusal = mcp_door.refusal(request.body, named, endpoint.without_handshake)
-        return refusal or await endpoint.answer(request, is_greeting=greeting == mcp_door.INITIALIZE)
+            return refuse(429, "too many MCP requests at once from this address", self._refusal)
+        endpoint = await self._loaded_endpoint()
+        without_handshake = endpoint.without_handshake if endpoint else ()
+        refusal = mcp_door.refusal(request.body, mcp_door.version_in(request.headers), without_handshake)
+        if refusal is not None:
+            return refusal
+        if endpoint is None:
+            return await self._answer_plainly(request, authorization)
+        return await endpoint.answer(request, is_greeting=greeting == mcp_door.INITIALIZE)
+
+    async def _answer_plainly(self, request: HttpRequest, authorization: str) -> Response:
+        answer = await self.answer(request.body, request.address, authorization)
+        if answer is None:
+            answer = await self._post(request.body, request.address, authorization, is_mcp=True)
+        return answer
+
+    async def answer(self, raw: bytes, address: str, authorization: str) -> Response | None:
+        """Answer one of MCP's own methods, or call a tool, without the package; None for anything else."""
+        # Most agents never need these.
+        from league_mcp import plain_server
+        from league_mcp.tables import McpCaller
+
+        try:
+            call = jsonrpc.decode_call(raw, len(raw))
+        except BadRequestError:
+            return None  # the agent says what is wrong with it
+        return await plain_server.answer(self._loaded_tables, call, McpCaller(address, authorization))
 
     async def close(self) -> None:
         """End all sessions and streams."""
@@ -122,23 +135,32 @@ class McpDoor:
         if self._endpoint is not None:
             await self._endpoint.close()
 
-    async def _loaded(self) -> McpEndpoint | None:
-        if self._endpoint is not None or not self.takes_streams:
-            return self._endpoint
-        async with self._one_imports:
-            await self._load()
+    # --- loading ------------------------------------------------------------------------------------------------------
+
+    async def _loaded_tables(self) -> ServerTables:
+        async with self._loading:
+            if self._tables is None:
+                self._tables = await asyncio.to_thread(self._make_tables)
+        return self._tables
+
+    async def _loaded_endpoint(self) -> McpEndpoint | None:
+        if self._endpoint is None and self.takes_streams:
+            tables = await self._loaded_tables()
+            async with self._loading:
+                await self._open_endpoint(tables)
         return self._endpoint
 
-    async def _load(self) -> None:
+    async def _open_endpoint(self, tables: ServerTables) -> None:
         if self._endpoint is not None or self._is_missing:
-            return  # somebody else did
+            return  # another request came first
         try:
-            made, tables = await asyncio.to_thread(lambda: (_import(), self._tables()))
-        except ImportError:  # it is there, and broken
+            make = await asyncio.to_thread(_import)
+        except ImportError:
             self._is_missing = True
             return
-        endpoint = made(tables)
+        endpoint = make(tables)
         await endpoint.start()
+        # The agent may have ended while we were loading.
         if not self.is_open:
             await endpoint.close()
         self._endpoint = endpoint

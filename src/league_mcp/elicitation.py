@@ -1,10 +1,14 @@
-"""A person asked through their MCP client (elicitation), in either era of MCP. Imports the official package."""
+"""Asks a person through an MCP client (elicitation), in either era of MCP. Imports the official package.
+
+In the older era we ask within the tool call and wait. In the newer one the call returns the question; the client asks
+its person and repeats the call with the reply.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -14,68 +18,87 @@ from league.protocol.errors import PeerError
 from league_mcp.subscriptions import Context
 
 CHOICE = "choice"
-"""What the question, and the field of its form, is called."""
+"""The name of the question, and of the field in its form."""
+_CAN_ASK = types.ClientCapabilities(elicitation=types.ElicitationCapability())
+
+
+class PersonsReply(NamedTuple):
+    """What a client brings back from its person; no choice if the person made none."""
+
+    turn_id: str
+    choice: str | None
 
 
 class PersonAtClient:
-    """Whoever sits at the client that made this request."""
+    """The person at the client that made a request."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def said(self) -> tuple[str | None, str | None]:
-        """In the newer era the client repeats its request with the answer: the turn and the choice; (None, None) if
-        this is no such request."""
+    def reply(self) -> PersonsReply | None:
+        """Return the reply that a repeated request of the newer era brings; None for any other request."""
         params = self._context.params or {}
-        answers, turn_id = params.get("inputResponses"), params.get("requestState")
-        if not isinstance(answers, Mapping) or not isinstance(turn_id, str):
-            return None, None
-        return turn_id, _choice_in(answers.get(CHOICE))
+        replies = params.get("inputResponses")
+        turn_id = params.get("requestState")
+        if not isinstance(replies, Mapping) or not isinstance(turn_id, str):
+            return None
+        return PersonsReply(turn_id, _choice_in(replies.get(CHOICE)))
 
-    async def ask(self, told: Mapping[str, Any], wait_s: float) -> Any:
-        """The choice, None if the person makes none, or what makes the client ask and come again (Any: a result of the
-        package)."""
-        turn = told["turn"]
-        question = types.ElicitRequestFormParams(message=_question(told), requested_schema=_form(turn["options"]))
-        capability = types.ClientCapabilities(elicitation=types.ElicitationCapability())
-        if not self._context.session.check_client_capability(capability):
+    async def ask(self, description: Mapping[str, Any], wait_s: float) -> Any:
+        """Return the choice, None if the person makes none, or a result of the package that makes the client ask
+        (Any)."""
+        turn = description["turn"]
+        question = types.ElicitRequestFormParams(
+            message=_question(description),
+            requested_schema=_form(turn["options"]),
+        )
+        # Most clients cannot ask. Their assistant can ask its person itself, if we tell it how to answer.
+        if not self._context.session.check_client_capability(_CAN_ASK):
             raise PeerError("E023", "this client cannot ask its person: use next_turn and answer_turn")
         if self._context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            asked: types.InputRequests = {CHOICE: types.ElicitRequest(params=question)}
-            return types.InputRequiredResult(input_requests=asked, request_state=turn["turn_id"])
+            # The client returns our state with the reply: so we know the turn, and keep nothing.
+            requests: types.InputRequests = {CHOICE: types.ElicitRequest(params=question)}
+            return types.InputRequiredResult(input_requests=requests, request_state=turn["turn_id"])
         try:
             async with asyncio.timeout(wait_s):
-                answer = await self._context.session.elicit_form(
-                    question.message, question.requested_schema, self._context.request_id
-                )
+                return await self._ask_now(question)
         except TimeoutError:
             return None
         except MCPError as error:
-            raise PeerError(
-                "E023", f"this client did not ask its person ({error}): use next_turn, answer_turn"
-            ) from error
-        return _choice_in(answer.model_dump())
+            detail = f"this client did not ask its person ({error}): use next_turn and answer_turn"
+            raise PeerError("E023", detail) from error
+
+    async def _ask_now(self, question: types.ElicitRequestFormParams) -> str | None:
+        reply = await self._context.session.elicit_form(
+            question.message,
+            question.requested_schema,
+            self._context.request_id,
+        )
+        return _choice_in(reply.model_dump())
 
 
-def _choice_in(answer: object) -> str | None:
-    if not isinstance(answer, Mapping) or answer.get("action") != "accept":
+def _choice_in(reply: object) -> str | None:
+    if not isinstance(reply, Mapping) or reply.get("action") != "accept":
         return None
-    content = answer.get("content")
-    choice = content.get(CHOICE) if isinstance(content, Mapping) else None
+    content = reply.get("content")
+    if not isinstance(content, Mapping):
+        return None
+    choice = content.get(CHOICE)
     return choice if isinstance(choice, str) else None
 
 
 def _form(options: list[str]) -> dict[str, Any]:
-    """One field with the options to choose from (Any: JSON Schema)."""
+    """Make a form with one field, for one of the options (Any: JSON Schema)."""
     field = {"type": "string", "title": "Your choice", "enum": options}
     return {"type": "object", "properties": {CHOICE: field}, "required": [CHOICE]}
 
 
-def _question(told: Mapping[str, Any]) -> str:
-    turn = told["turn"]
-    lines = [
-        f"{turn['match_id']} ({turn['game_type']}) against {turn['opponent']}: {turn['seconds_left']:.0f} seconds."
-    ]
-    lines += [f"{name}: {value}" for name, value in turn["shown"].items()]
-    lines += [f"Last match: {told['last_match']}"] if told["last_match"] else []
+def _question(description: Mapping[str, Any]) -> str:
+    turn = description["turn"]
+    match = f"{turn['match_id']} ({turn['game_type']})"
+    lines = [f"{match} against {turn['opponent']}: you have {turn['seconds_left']:.0f} seconds."]
+    for name, value in turn["shown"].items():
+        lines.append(f"{name}: {value}")
+    if description["last_match"]:
+        lines.append(f"Last match: {description['last_match']}")
     return "\n".join(lines)

@@ -1,8 +1,9 @@
-"""A server of the official package over HTTP: requests with a session, and requests that stand for themselves.
+"""A server of the official package over HTTP.
 
-A session lives in memory: it ends with the process, after a minute without a request, or when its client deletes it. A
-request for one that is not there any more, though nobody deleted it, is answered without a session, so that clients go
-on after a restart. So is a client for whose session there is no room, and one that takes no events.
+Requests of the older era may have a session; those of the newer era stand for themselves. A session lives in memory:
+it ends with the process, after a minute without a request, or when its client deletes it. A request for a session
+that is gone, though nobody deleted it, is answered without a session, so that clients go on after a restart. So are
+clients for whose session there is no room, and clients that accept no events.
 """
 
 from __future__ import annotations
@@ -16,35 +17,49 @@ from typing import Any, Final
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from league.mcp_tables import ServerTables
-from league.transport.http import Answer, ASGIApp, ASGIReceive, ASGIScope, ASGISend, HttpRequest, Response
+from league.transport import mcp_door
+from league.transport.http import (
+    Answer,
+    ASGIApp,
+    ASGIReceive,
+    ASGIScope,
+    ASGISend,
+    HttpRequest,
+    Response,
+)
 from league.transport.http_asgi import EVENTS, ASGIAnswer
 from league_mcp.server import build_server
 from league_mcp.subscriptions import STREAMS, Subscriptions
+from league_mcp.tables import ServerTables
 
 SESSIONS: Final = 256
 IDLE_S: Final = 60.0
 CALLS: Final = 256
-"""So many requests are answered at once, streams aside."""
+"""The number of requests that are answered at once, streams aside."""
 CALL_S: Final = 120.0
-"""So long an answer may take: a person may be asked for it. Two requests of one id in a session get none at all."""
+"""How long an answer may take: a tool may ask a person. Two requests with one id in a session get no answer at all."""
 GRACE_S: Final = 2.0
 DELETED: Final = 4096
-"""So many sessions that were deleted are remembered."""
-VERSION, SESSION, METHOD, ACCEPT = b"mcp-protocol-version", b"mcp-session-id", b"mcp-method", b"accept"
+"""The number of deleted sessions that are remembered."""
+SESSION: Final = b"mcp-session-id"
+METHOD: Final = b"mcp-method"
+ACCEPT: Final = b"accept"
 LISTEN: Final = b"subscriptions/listen"
+START: Final = "http.response.start"
 _FULL: Final = Response(
     503,
     b'{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"too many at once"}}',
     headers=(("retry-after", "10"),),
 )
+_NO_ROOM: Final = (404, 503)
+"""The statuses of a request whose session is gone, and of one for whose session there is no room."""
 
-# Whatever clients do wrong the package logs as a warning; nobody has asked for that on the terminal.
+# The package logs whatever clients do wrong as a warning, which nobody wants on the terminal.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class McpEndpoint:
-    """Answers the requests of MCP clients. `server` may be given more handlers before `start`."""
+    """Answers the requests of MCP clients. `server` may get more handlers before `start`."""
 
     without_handshake = MODERN_PROTOCOL_VERSIONS
     """The versions of MCP that every request names for itself."""
@@ -52,31 +67,38 @@ class McpEndpoint:
     def __init__(self, tables: ServerTables, limit: int = 2**20) -> None:
         self._subscriptions = Subscriptions(tables)
         self.server = build_server(tables, self._subscriptions)
-        # Host and Origin are judged by our own router, before a request comes here.
+        # Our own router judges Host and Origin before a request comes here.
         self._with_session = StreamableHTTPSessionManager(
-            self.server, session_idle_timeout=IDLE_S, max_sessions=SESSIONS, max_request_body_size=limit
+            self.server,
+            session_idle_timeout=IDLE_S,
+            max_sessions=SESSIONS,
+            max_request_body_size=limit,
         )
-        self._without = StreamableHTTPSessionManager(
-            self.server, stateless=True, json_response=True, max_request_body_size=limit
+        self._without_session = StreamableHTTPSessionManager(
+            self.server,
+            stateless=True,
+            json_response=True,
+            max_request_body_size=limit,
         )
         self._deleted: dict[bytes, None] = {}
-        self._open: dict[bool, set[asyncio.Task[Any]]] = {True: set(), False: set()}
-        """Streams, and other requests, that are being answered."""
+        self._streams: set[asyncio.Task[Any]] = set()
+        self._calls: set[asyncio.Task[Any]] = set()
+        """The requests that are being answered, streams aside."""
         self._is_closing = False
         self._ending = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """From here on it answers."""
+        """Begin to answer."""
         started = asyncio.Event()
         self._running = asyncio.create_task(self._run(started))
         await started.wait()
 
     async def _run(self, started: asyncio.Event) -> None:
-        """The package wants its managers begun and ended in one task."""
+        # The package wants its managers begun and ended in one task.
         async with AsyncExitStack() as stack:
-            for manager in (self._with_session, self._without):
-                await stack.enter_async_context(manager.run())
+            await stack.enter_async_context(self._with_session.run())
+            await stack.enter_async_context(self._without_session.run())
             started.set()
             await self._ending.wait()
 
@@ -84,40 +106,56 @@ class McpEndpoint:
         """Let running calls end within the grace, then end all sessions and streams."""
         self._is_closing = True
         self._subscriptions.close()
-        if self._open[False]:
-            await asyncio.wait(self._open[False].copy(), timeout=GRACE_S)
-        for late in self._open[False]:
-            late.cancel()
+        if self._calls:
+            await asyncio.wait(self._calls.copy(), timeout=GRACE_S)
+        for call in self._calls:
+            call.cancel()
         self._ending.set()
         if self._running is not None:
             await self._running
 
     async def answer(self, request: HttpRequest, *, is_greeting: bool = False) -> Answer:
-        """The answer to a request; `is_greeting`: it wants to begin a session."""
+        """Answer a request; `is_greeting`: it wants to begin a session."""
         is_stream = request.method == "GET" or request.headers.get(METHOD) == LISTEN
-        if len(self._open[is_stream]) >= (STREAMS if is_stream else CALLS) or self._is_closing:
+        if self._is_closing or self._is_full(is_stream):
             return _FULL
         app = self._app_for(request, is_greeting)
         return ASGIAnswer(self._limited(app, is_stream), request, may_be_broken_off=True)
 
+    def _is_full(self, is_stream: bool) -> bool:
+        if is_stream:
+            return len(self._streams) >= STREAMS
+        return len(self._calls) >= CALLS
+
     def _app_for(self, request: HttpRequest, is_greeting: bool) -> ASGIApp:
-        version, session = (request.headers.get(name, b"").strip() for name in (VERSION, SESSION))
+        """Choose who answers a request: the package with its sessions, without them, or one after the other."""
+        session = request.headers.get(SESSION, b"").strip()
         if request.method == "DELETE":
-            self._deleted[session] = None
-            if len(self._deleted) > DELETED:
-                del self._deleted[next(iter(self._deleted))]
-        is_modern = version.decode("latin-1") in MODERN_PROTOCOL_VERSIONS  # the manager knows that it has no sessions
+            self._forget(session)
+        is_modern = mcp_door.version_in(request.headers) in MODERN_PROTOCOL_VERSIONS
+        # The manager with sessions knows that the newer era has none.
         if is_modern or request.method != "POST" or session in self._deleted:
             return self._with_session.handle_request
-        takes_events = EVENTS.encode() in request.headers.get(ACCEPT, b"")  # who does not is answered with JSON
-        return self._go_on if takes_events and (session or is_greeting) else self._without.handle_request
+        accepts_events = EVENTS.encode() in request.headers.get(ACCEPT, b"")
+        if accepts_events and (session or is_greeting):
+            return self._go_on
+        return self._without_session.handle_request
+
+    def _forget(self, session: bytes) -> None:
+        self._deleted[session] = None
+        if len(self._deleted) > DELETED:
+            oldest = next(iter(self._deleted))
+            del self._deleted[oldest]
 
     def _limited(self, app: ASGIApp, is_stream: bool) -> ASGIApp:
-        """The application, counted, and broken off when it takes too long: a stream may take as long as it likes."""
+        """Wrap an application: count it, and break it off when it takes too long, unless it is a stream."""
+        tasks = self._streams if is_stream else self._calls
+        limit_s = None if is_stream else CALL_S
 
         async def handle(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
-            if not any(name == ACCEPT for name, _ in scope["headers"]):
-                scope["headers"].append((ACCEPT, b"*/*"))  # who says nothing takes anything (RFC 9110)
+            # A client that names nothing accepts anything (RFC 9110); the package would refuse it.
+            if all(name != ACCEPT for name, _ in scope["headers"]):
+                scope["headers"].append((ACCEPT, b"*/*"))
             has_begun = False
 
             async def watch(message: MutableMapping[str, Any]) -> None:
@@ -127,41 +165,44 @@ class McpEndpoint:
 
             task = asyncio.current_task()
             assert task is not None
-            self._open[is_stream].add(task)
+            tasks.add(task)
             try:
-                async with asyncio.timeout(None if is_stream else CALL_S):
+                async with asyncio.timeout(limit_s):
                     await app(scope, receive, watch)
             except TimeoutError:
+                # An answer that has begun has its status already, and can only be cut off.
                 if not has_begun:
-                    await send({"type": "http.response.start", "status": 503, "headers": ()})
+                    await send({"type": START, "status": 503, "headers": ()})
                 await send({"type": "http.response.body"})
             finally:
-                self._open[is_stream].discard(task)
+                tasks.discard(task)
 
         return handle
 
     async def _go_on(self, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
-        """Within the session if it is there, or there is room for it; else without."""
+        """Answer within the session, or without one if the session is gone or finds no room."""
         body = await receive()
         is_refused = False
 
         async def watch(message: MutableMapping[str, Any]) -> None:
             nonlocal is_refused
-            if message["type"] == "http.response.start":
-                is_refused = message["status"] in (404, 503)
+            if message["type"] == START:
+                is_refused = message["status"] in _NO_ROOM
             if not is_refused:
                 await send(message)
 
-        await self._with_session.handle_request(scope, _again(body, receive), watch)
+        await self._with_session.handle_request(scope, _replay(body, receive), watch)
         if is_refused:
-            await self._without.handle_request(scope, _again(body, receive), send)
+            await self._without_session.handle_request(scope, _replay(body, receive), send)
 
 
-def _again(first: MutableMapping[str, Any], receive: ASGIReceive) -> ASGIReceive:
-    """What was received already, then the rest. Any: the messages of ASGI."""
-    left = [first]
+def _replay(first: MutableMapping[str, Any], receive: ASGIReceive) -> ASGIReceive:
+    """Receive a message once more, then the rest (Any: the messages of ASGI)."""
+    messages = [first]
 
-    async def received() -> MutableMapping[str, Any]:
-        return left.pop() if left else await receive()
+    async def receive_again() -> MutableMapping[str, Any]:
+        if messages:
+            return messages.pop()
+        return await receive()
 
-    return received
+    return receive_again

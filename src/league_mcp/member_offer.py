@@ -1,102 +1,185 @@
-"""What agents offer MCP clients: their messages and questions as tools, their state as a resource. The manager offers
-more (`manager_mcp.py`).
+"""What every agent offers MCP clients: its messages and questions as tools, and its state as a resource.
 
-A tool call goes where any message goes, so it is judged, limited, logged and answered like one.
+The manager offers more (`manager_offer.py`). A call of a message's tool goes where any message goes, so it is judged,
+limited, logged and answered like one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from league.mcp_tables import McpCaller, MemberTools, Object, ResourceRow, ServerTables, ToolRow
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.transport import mcp_door
-from league.transport.letters import UNKNOWN_TOOL
+from league.protocol.exchanges import EXCHANGES, Role
+from league.protocol.jsonrpc import TOOLS_CALL
+from league.transport import letters
+from league_mcp import message_schemas as schemas
+from league_mcp.tables import (
+    NO_ARGUMENTS,
+    UNKNOWN_TOOL,
+    McpCaller,
+    MemberTools,
+    Object,
+    ResourceRow,
+    ServerTables,
+    ToolRow,
+    string,
+    taking,
+)
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
 
-STATE: Final = "league://state"
-_ABOUT: Final = {
-    Role.PLAYER: "A player of a league. Referees call its tools in a match; `get_player_state` is for everybody.",
-    Role.REFEREE: "A referee of a league. Managers and players call its tools; `get_match_state` is for everybody.",
-}
 _JSON = msgspec.json.Encoder()
+_INSTRUCTIONS: Final = {
+    Role.PLAYER: "A player in a league. Referees call its tools during a match; anybody may call `get_player_state`.",
+    Role.REFEREE: "A referee in a league. Managers and players call its tools; anybody may call `get_match_state`.",
+}
+
+
+class Question(NamedTuple):
+    """Something that anybody may ask a role without a message of the protocol."""
+
+    name: str
+    about: str
+    schema: Object
+
+
+_QUESTIONS: Final[Mapping[Role, tuple[Question, ...]]] = {
+    Role.MANAGER: (
+        Question("get_standings", "Returns the standings of the league.", NO_ARGUMENTS),
+        Question(
+            "get_assigned_matches",
+            "Returns the matches that a referee has to conduct.",
+            taking(referee_id=string("the id of the referee"), auth_token=string("its token")),
+        ),
+    ),
+    Role.REFEREE: (
+        Question(
+            "get_match_state",
+            "Returns the state of a match.",
+            taking("match_id", match_id=string("the id of the match, such as R1M1")),
+        ),
+    ),
+    Role.PLAYER: (
+        Question(
+            "get_player_state",
+            "Returns what the player is doing.",
+            taking(player_id=string("the id of the player")),
+        ),
+    ),
+}
+_COMBINATORS: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
+"""Clients drop a tool, or the whole list, over one of these at the root of its schema."""
 
 
 def member_tables(host: HostedAgent, more: MemberTools | None = None) -> ServerTables:
-    """Of a player or a referee, with these tools besides."""
+    """Make the tables of a player or a referee, which may have more tools."""
     role = host.running.speaker.role
+    if more is None:
+        more = MemberTools((), _INSTRUCTIONS[role])
+    state = ResourceRow(
+        "league://state",
+        "state",
+        "State",
+        f"What this {role.value} is doing.",
+        partial(_state, host, role),
+    )
     return ServerTables(
         f"agent-league {role.value}",
         title=f"League {role.value}",
-        instructions=more.instructions if more else _ABOUT[role],
-        tools=(*(more.rows if more else ()), *message_tools(host)),
-        resources=(
-            ResourceRow(STATE, "state", "State", f"What this {role.value} is doing.", partial(_state, host, role)),
-        ),
-        is_operator=more.is_owner if more else lambda _: False,
+        instructions=more.instructions,
+        tools=more.rows,
+        messages=message_tools(host),
+        resources=(state,),
+        is_operator=more.is_owner,
         unlisted=partial(unlisted_tool, host),
         changed=partial(changed, host),
     )
 
 
-def unlisted_tool(host: HostedAgent, name: str, arguments: Object) -> ToolRow | None:
-    """A whole message is taken under any name: agents by others have names of their own for tools (R-01)."""
-    takes = partial(call_message, host, name)
-    return ToolRow(name, name, "A message.", {}, takes, is_judged=False) if "message_type" in arguments else None
+# --- messages as tools ------------------------------------------------------------------------------------------------
 
 
 def message_tools(host: HostedAgent) -> list[ToolRow]:
-    """Every message and question that the agent takes, as a tool."""
+    """Make a tool of every message and question that the agent accepts."""
     speaker = host.running.speaker
-    return [
-        ToolRow(
-            name := one["name"],
-            name.replace("_", " ").capitalize(),
-            one["description"],
-            one["inputSchema"],
-            partial(call_message, host, name),
-            read_only="annotations" in one,
-            is_judged=False,
+    rows = [
+        _message_tool(
+            host,
+            exchange.method,
+            f"Accepts a {exchange.message_type} of league.v2 and returns {' or '.join(exchange.replies)}.",
+            _flat(schemas.schema(exchange.message_type)),
         )
-        for one in mcp_door.tools(speaker.role, speaker.reading.profile)
+        for exchange in EXCHANGES.values()
+        if speaker.role in exchange.receivers
     ]
+    # A strict manager answers nothing but messages.
+    if speaker.role is not Role.MANAGER or speaker.reading.profile != "strict":
+        rows += [_message_tool(host, *question, read_only=True) for question in _QUESTIONS[speaker.role]]
+    return rows
+
+
+def _message_tool(host: HostedAgent, name: str, about: str, schema: Object, read_only: bool = False) -> ToolRow:
+    title = name.replace("_", " ").capitalize()
+    call = partial(call_message, host, name)
+    return ToolRow(name, title, about, schema, call, read_only, is_judged=False)
+
+
+def _flat(schema: Object) -> Object:
+    """Drop the combinators at the root of a schema: the agent judges the message anyway."""
+    return {name: value for name, value in schema.items() if name not in _COMBINATORS}
+
+
+def unlisted_tool(host: HostedAgent, name: str, arguments: Object) -> ToolRow | None:
+    """Accept a whole message under any name: agents by others have their own names for tools (R-01)."""
+    if "message_type" not in arguments:
+        return None
+    return _message_tool(host, name, "A message.", {})
 
 
 async def call_message(host: HostedAgent, name: str, caller: McpCaller, arguments: Object) -> dict[str, Any]:
-    """The result of a tool that stands for a message (Any: as MCP has it)."""
-    return await _asked(host, caller, "tools/call", {"name": name, "arguments": arguments})
+    """Call a tool that stands for a message (Any: a result as MCP defines it)."""
+    return await _ask(host, caller, TOOLS_CALL, {"name": name, "arguments": arguments})
 
 
-async def _asked(host: HostedAgent, caller: McpCaller, method: str, params: Object) -> dict[str, Any]:
+async def _ask(host: HostedAgent, caller: McpCaller, method: str, params: Object) -> dict[str, Any]:
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    is_mcp = method == "tools/call"
-    answer = msgspec.json.decode((await host.running.post(_JSON.encode(call), caller.address, is_mcp=is_mcp)).body)
+    # Through the same gate as every other request, with the caller's own address.
+    response = await host.running.post(_JSON.encode(call), caller.address, is_mcp=method == TOOLS_CALL)
+    answer = msgspec.json.decode(response.body)
     if "error" in answer:
-        error = answer["error"]
-        told, known = error.get("data", {}), "E036" if error["code"] == UNKNOWN_TOOL else "E035"
-        raise PeerError(told.get("error_code", known), told.get("error_detail", error["message"]))
+        raise _as_peer_error(answer["error"])
     result: dict[str, Any] = answer["result"]
     return result
 
 
+def _as_peer_error(error: Object) -> PeerError:
+    # An unknown tool is MCP's own error, and comes without our data.
+    data = error.get("data", {})
+    code = UNKNOWN_TOOL if error["code"] == letters.UNKNOWN_TOOL else "E035"
+    return PeerError(data.get("error_code", code), data.get("error_detail", error["message"]))
+
+
+# --- the state --------------------------------------------------------------------------------------------------------
+
+
 async def _state(host: HostedAgent, role: Role, caller: McpCaller) -> str:
     if role is Role.PLAYER:
-        told = await _asked(host, caller, "get_player_state", {})
+        state = await _ask(host, caller, "get_player_state", {})
     else:
-        told = {"referee_id": host.running.speaker.sender.partition(":")[2], **await _asked(host, caller, "ping", {})}
-    return _JSON.encode(told).decode()
+        referee_id = host.running.speaker.sender.partition(":")[2]
+        state = {"referee_id": referee_id, **await _ask(host, caller, letters.PING, {})}
+    return _JSON.encode(state).decode()
 
 
-async def changed(host: HostedAgent, seen: int) -> int:
-    """Returns when the journal has come further than this, and how far."""
+async def changed(host: HostedAgent, position: int) -> int:
+    """Wait until the journal is beyond a position; return the new one."""
     agent = host.running
-    while agent.journal_seq == seen:
+    while agent.journal_seq == position:
         agent.changed.clear()
         await agent.changed.wait()
     return agent.journal_seq

@@ -1,8 +1,9 @@
-"""Clients are told when a resource they follow has changed: on the stream of `subscriptions/listen`, or on that of
-their session in the handshake's versions of MCP.
+"""Tells clients when a resource that they follow has changed.
 
-What has changed is found by reading what is followed again: one mechanism for whatever a server offers. It takes a
-small share of one processor at most, however much is followed.
+Clients of the newer era hear it on the stream of `subscriptions/listen`, those of the older era on the stream of
+their session. To find out what has changed, we read all followed resources again whenever the journal has grown: one
+mechanism for everything that a server offers. A pause after each round limits it to a small share of one processor,
+however much is followed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -20,32 +20,34 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
-from league.mcp_tables import McpCaller, ServerTables
 from league.protocol.errors import PeerError
+from league_mcp.tables import McpCaller, ServerTables
 
 FRAME_S: Final = 0.25
+"""The shortest pause between two rounds."""
 PAUSE: Final = 20
-"""After looking for what has changed, pause so many times as long as that took."""
+"""A pause lasts this many times as long as the round before it."""
 STREAMS: Final = 256
 MOST_FOLLOWED: Final = 256
-"""So many different resources are looked at."""
+"""The number of different resources that clients may follow at once."""
 _NOTHING: Final = b""
 _NOBODY: Final = McpCaller()
 
 Context = ServerRequestContext[Any, Any]
-"""Any: this server keeps nothing between requests, and is asked over any transport."""
+"""Any: this server keeps nothing between requests, and is called over any transport."""
 
 
 class Subscriptions:
-    """Who follows which resources of a server."""
+    """The resources of a server that clients follow."""
 
     def __init__(self, tables: ServerTables) -> None:
         self._tables = tables
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=STREAMS)
-        self._followed: Counter[str] = Counter()
-        self._seen: dict[str, bytes] = {}
-        """The digest of what each followed resource was when it was read last."""
+        self._followers: Counter[str] = Counter()
+        """By the address of the resource."""
+        self._digests: dict[str, bytes] = {}
+        """Of the content that each followed resource had when it was read last."""
         self._sessions: dict[Connection, _Session] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -57,12 +59,12 @@ class Subscriptions:
         for session in self._sessions.values():
             session.close()
 
-    # --- who follows --------------------------------------------------------------------------------------------------
+    # --- followers ----------------------------------------------------------------------------------------------------
 
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """One call is one stream."""
+        """Follow resources on one stream, until it ends."""
         followed: list[str] = []
         try:
             for uri in set(params.notifications.resource_subscriptions or ()):
@@ -73,19 +75,25 @@ class Subscriptions:
                 self._unfollow(uri)
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        connection = context.session._connection  # the package has no other way to a connection yet
+        """Follow a resource within a session."""
+        # The package has no other way to a connection yet.
+        connection = context.session._connection
         if not connection.has_standalone_channel:
             raise MCPError(types.INVALID_REQUEST, "this session has ended: initialize a new one to follow a resource")
-        if connection not in self._sessions:
-            self._sessions[connection] = _Session(connection)
+        session = self._sessions.get(connection)
+        if session is None:
+            session = _Session(connection)
+            self._sessions[connection] = session
             connection.exit_stack.callback(self._leave, connection)
         uri = str(params.uri)
-        if uri not in self._sessions[connection].uris:
-            await self._follow(uri, self._sessions[connection].uris.add)
+        if uri not in session.uris:
+            await self._follow(uri, session.uris.add)
         return types.EmptyResult()
 
     async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        session, uri = self._sessions.get(context.session._connection), str(params.uri)
+        """Follow a resource no longer."""
+        session = self._sessions.get(context.session._connection)
+        uri = str(params.uri)
         if session is not None and uri in session.uris:
             session.uris.remove(uri)
             self._unfollow(uri)
@@ -98,53 +106,60 @@ class Subscriptions:
             self._unfollow(uri)
 
     async def _follow(self, uri: str, note: Callable[[str], object]) -> None:
-        """`note` takes what must be unfollowed in the end."""
-        if uri not in self._seen and len(self._seen) >= MOST_FOLLOWED:
+        """Add a follower. `note` is called as soon as there is something to unfollow, even if this fails later."""
+        is_new = uri not in self._digests
+        if is_new and len(self._digests) >= MOST_FOLLOWED:
             raise MCPError(types.INTERNAL_ERROR, "too many resources are followed at the moment")
-        self._followed[uri] += 1
+        self._followers[uri] += 1
         note(uri)
-        if uri not in self._seen:
-            self._seen[uri] = _NOTHING
-            self._seen[uri] = await self._digest(uri)
+        if is_new:
+            # The place is taken before the resource is read: others may come meanwhile.
+            self._digests[uri] = _NOTHING
+            self._digests[uri] = await self._digest(uri)
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch())
 
     def _unfollow(self, uri: str) -> None:
-        self._followed[uri] -= 1
-        if self._followed[uri] <= 0:
-            del self._followed[uri]
-            self._seen.pop(uri, None)
+        self._followers[uri] -= 1
+        if self._followers[uri] <= 0:
+            del self._followers[uri]
+            self._digests.pop(uri, None)
 
-    # --- what has changed ---------------------------------------------------------------------------------------------
+    # --- changes ------------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """As long as anybody follows anything."""
-        loop, position = asyncio.get_running_loop(), -1
-        while self._followed:
+        """Look for changes as long as anybody follows anything."""
+        loop = asyncio.get_running_loop()
+        position = -1
+        while self._followers:
             position = await self._tables.changed(position)
             began = loop.time()
-            for uri in list(self._seen):
+            for uri in list(self._digests):
                 await self._look(uri)
-            await asyncio.sleep(max(FRAME_S, PAUSE * (loop.time() - began)))
+            round_s = loop.time() - began
+            await asyncio.sleep(max(FRAME_S, PAUSE * round_s))
 
     async def _look(self, uri: str) -> None:
         digest = await self._digest(uri)
-        if uri not in self._seen or digest == self._seen[uri]:
+        if uri not in self._digests or digest == self._digests[uri]:
             return
-        self._seen[uri] = digest
+        self._digests[uri] = digest
         await self._bus.publish(ResourceUpdated(uri=uri))
         for session in self._sessions.values():
             session.tell(uri)
 
     async def _digest(self, uri: str) -> bytes:
-        with suppress(PeerError):  # what is not there yet may come
-            found, _ = await self._tables.read(uri, _NOBODY)
-            return blake2b(found.encode() if isinstance(found, str) else found, digest_size=16).digest()
-        return _NOTHING
+        try:
+            content, _ = await self._tables.read(uri, _NOBODY)
+        except PeerError:
+            return _NOTHING  # a resource that does not exist yet may come
+        if isinstance(content, str):
+            content = content.encode()
+        return blake2b(content, digest_size=16).digest()
 
 
 class _Session:
-    """A client that follows resources within its session. A slow one is told of each resource once."""
+    """A client that follows resources within its session. A slow one hears of each resource once."""
 
     def __init__(self, connection: Connection) -> None:
         self.uris: set[str] = set()
@@ -153,11 +168,12 @@ class _Session:
         self._telling: asyncio.Task[None] | None = None
 
     def tell(self, uri: str) -> None:
-        """It has changed."""
-        if uri in self.uris:
-            self._untold[uri] = None
-            if self._telling is None or self._telling.done():
-                self._telling = asyncio.create_task(self._tell())
+        """Tell the client that a resource has changed, if it follows it."""
+        if uri not in self.uris:
+            return
+        self._untold[uri] = None
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell())
 
     async def _tell(self) -> None:
         while self._untold:

@@ -14,7 +14,7 @@ FEATURE = Feature(
             name="llm",
             about="a language model",
             make="league_minds.connecting:entrant",
-            options="league_minds.options:ModelOptions",
+            options="league_minds.model_options:ModelOptions",
             needs_server=True,
         ),
     ),

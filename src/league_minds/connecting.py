@@ -1,5 +1,8 @@
-"""`--strategy llm`: a language model as a player. Its provider is asked through our own HTTP client, with a key that is
-read from the environment and shown nowhere."""
+"""`--strategy llm`: connects a language model to its provider, and makes a player of it.
+
+Requests go through our own HTTP client. The key comes from the environment and is never shown: not in a log, not in an
+error that quotes it.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ from league.protocol.experiment import written
 from league.terminal import USAGE, CommandError, console
 from league.transport.http_client import CallFailed, HttpClient
 from league_minds.llm import OK, LanguageModel, NoReply, Reply, Surroundings, completed, trouble_of
-from league_minds.options import ModelOptions
-from league_minds.prompts import Prompt
+from league_minds.model_options import ModelOptions
+from league_minds.prompts import PROMPT, Prompt
 
 KEY_VARIABLE: Final = "LEAGUE_LLM_KEY"
 LARGEST_ANSWER: Final = 1_048_576
@@ -35,7 +38,7 @@ _KEY: Final = re.compile(r"[!-~]+")
 
 
 class Provider:
-    """A provider as it is asked: its address, the key and the time. What it says never shows the key."""
+    """A provider: its address, the key, a connection and the time. The answers it returns never contain the key."""
 
     def __init__(self, options: PlayerOptions, base_url: str) -> None:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
@@ -48,31 +51,37 @@ class Provider:
         except BadAddressError as error:
             raise CommandError(f"--base-url: {error}", USAGE) from error
         if self._key and not _KEY.fullmatch(self._key):
-            raise CommandError(f"{KEY_VARIABLE} holds what no key has: blanks or other letters", USAGE)
+            raise CommandError(f"{KEY_VARIABLE} is not a key: it contains blanks or letters outside ASCII", USAGE)
 
     @property
     def surroundings(self) -> Surroundings:
-        async def sleep(seconds: float) -> None:
-            await asyncio.sleep(seconds / self._options.time_scale)
+        return Surroundings(self.post, self._clock.now, self._sleep)
 
-        return Surroundings(self.post, self._clock.now, sleep)
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / self._options.time_scale)
 
     async def post(self, request: bytes, seconds: float) -> Reply | NoReply:
-        assert self._client is not None, "it is asked while its session lasts"
-        headers = f"Authorization: Bearer {self._key}\r\n".encode() if self._key else b""
+        """Post a request, and wait this many seconds of the league's time for the answer."""
+        assert self._client is not None, "the session has begun"
+        headers = b""
+        if self._key:
+            headers = f"Authorization: Bearer {self._key}\r\n".encode()
+        # A demo may run faster than real time, and so must its deadlines.
+        limit_s = seconds / self._options.time_scale
         try:
-            reply = await self._client.post(
-                self._url, request, seconds / self._options.time_scale, LARGEST_ANSWER, headers
-            )
+            reply = await self._client.post(self._url, request, limit_s, LARGEST_ANSWER, headers)
         except CallFailed as error:
             return NoReply(f"the provider cannot be reached: {error}", error.failure is Failure.TIMEOUT)
-        is_told = reply.status != OK and self._key  # errors may quote the key, and are shown
-        body = reply.body.replace(self._key.encode(), b"***") if is_told else reply.body
+        body = reply.body
+        # Errors are shown to people, and may quote the key.
+        if self._key and reply.status != OK:
+            body = body.replace(self._key.encode(), b"***")
         return Reply(reply.status, body, reply.retry_after)
 
     @asynccontextmanager
     async def session(self, model: LanguageModel) -> AsyncIterator[None]:
-        """While it lasts the provider can be asked; it begins with a greeting."""
+        """Connect to the provider for as long as this lasts; begin with a greeting."""
+        # A client of its own: the calls of the league must never wait for a slow provider.
         self._client = HttpClient(tls=trusted(self._options))
         try:
             await self._greet(model)
@@ -81,66 +90,77 @@ class Provider:
             await self._client.close()
 
     async def _greet(self, model: LanguageModel) -> None:
-        """A wrong key, model or address is refused before anybody registers; an outage may be over soon."""
-        if self._key and self.endpoint.scheme == "http" and not (self.endpoint.ip and self.endpoint.ip.is_loopback):
-            console.complain(f"{KEY_VARIABLE} is sent to {self.endpoint.host} unencrypted: use https")
+        """Ask once before the player registers: a wrong key, model or address ends the command; an outage may pass."""
+        self._warn_if_unencrypted()
         body = model.request([{"role": "user", "content": GREETING}])
         reply = await self.post(body, GREETING_S)
         if completed(reply, body) is not None:
             return
-        told = trouble_of(reply) or f"the provider has not answered within {GREETING_S:g} s"
+        trouble = trouble_of(reply) or f"the provider has not answered within {GREETING_S:g} s"
+        # Without a reply there is an outage, which may pass.
         if isinstance(reply, Reply) and (hint := _hint(reply.status)):
-            raise CommandError(f"cannot play by {model.model}: {told}; {hint}")
-        console.complain(f"{told}; {model.model} declines its matches until that is over")
+            raise CommandError(f"{model.model} cannot play: {trouble}; {hint}")
+        console.complain(f"{trouble}; {model.model} declines its matches until that is over")
+
+    def _warn_if_unencrypted(self) -> None:
+        ip = self.endpoint.ip
+        is_local = ip is not None and ip.is_loopback
+        if self._key and self.endpoint.scheme == "http" and not is_local:
+            console.complain(f"{KEY_VARIABLE} is sent to {self.endpoint.host} unencrypted: use https")
 
 
 def _hint(status: int) -> str:
-    """What is wrong for good, if this status says so."""
+    """Say what the user must change, if this status shows that waiting will not help; otherwise an empty text."""
     if status in (401, 403):
         return f"{KEY_VARIABLE} must hold the key of this provider"
     if status == 404:
-        return "--base-url must be what comes before /chat/completions, and --model a model it has"
-    if status == 200 or 300 <= status < 400:
+        return "--base-url must be the part before /chat/completions, and --model one of the provider's models"
+    if status == OK or 300 <= status < 400:
         return "--base-url leads to something else"
-    return "it does not take such requests: look at --model and --temperature" if status in (400, 405, 422) else ""
+    if status in (400, 405, 422):
+        return "it does not accept such requests: check --model and --temperature"
+    return ""
 
 
 def entrant(options: PlayerOptions) -> Entrant:
-    """A player whose choices a language model makes."""
-    own = ModelOptions.of(options)
-    if not (own.base_url and own.model):
+    """Make a player whose choices a language model makes."""
+    model_options = ModelOptions.of(options)
+    if not (model_options.base_url and model_options.model):
         raise CommandError("--strategy llm needs --base-url and --model", USAGE)
-    provider = Provider(options, own.base_url)
+    provider = Provider(options, model_options.base_url)
     model = LanguageModel(
-        model=own.model,
-        prompt=_prompt(own),
-        corrections=own.corrections,
-        temperature=own.temperature,
+        model=model_options.model,
+        prompt=_prompt(model_options),
+        corrections=model_options.corrections,
+        temperature=model_options.temperature,
         around=provider.surroundings,
         rules=_rules,
-        cap=own.max_tokens,
+        cap=model_options.max_tokens,
     )
     return Entrant(
         model,
-        title_of(own.model),
+        title_of(model.model),
         conditions=written(model.conditions(provider.endpoint.host)),
         session=partial(provider.session, model),
     )
 
 
 def title_of(model: str) -> str:
-    """What a player of this model is called that has no name."""
+    """Return the default name of a player with this model."""
+    # Names of models may be longer than names of players, or contain other characters.
     return model if _NAME.fullmatch(model) else "Model"
 
 
 def _prompt(options: ModelOptions) -> Prompt:
+    prompt = PROMPT
     try:
-        text = {"text": Path(options.prompt).read_text("utf-8")} if options.prompt else {}
-        return Prompt(**text, options_shown=not options.no_options)
+        if options.prompt:
+            prompt = Path(options.prompt).read_text("utf-8")
+        return Prompt(prompt, options_shown=not options.no_options)
     except OSError as error:
         raise CommandError(f"cannot read {options.prompt}: {error.strerror}", USAGE) from error
     except ValueError as error:
-        raise CommandError(f"{options.prompt} is no prompt: {error}", USAGE) from error
+        raise CommandError(f"{options.prompt} is not a prompt: {error}", USAGE) from error
 
 
 def _rules(game_type: str) -> str:

@@ -1,4 +1,4 @@
-"""A person at the terminal: asked until the answer is one of the options."""
+"""A person at the terminal, who is asked until the answer is one of the options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from league.hosting.players import Entrant
 
 
 class Offered(Protocol):
-    """What a person is shown of a turn."""
+    """A turn as a person sees it."""
 
     @property
     def match_id(self) -> str: ...
@@ -34,6 +34,7 @@ class Human:
         self._out = output or sys.stdout
 
     def choose(self, turn: Offered) -> str:
+        """Ask until the person types one of the options."""
         options = ", ".join(turn.options)
         self._say(f"\n{turn.match_id} against {turn.opponent_id or 'somebody'}")
         for name, value in turn.view.items():
@@ -41,16 +42,17 @@ class Human:
         while True:
             self._say(f"your choice ({options}):")
             line = self._in.readline()
+            # At the end of the input there will never be an answer.
             if not line:
-                raise EOFError("nobody is at the terminal any more")
+                raise EOFError("nobody is at the terminal anymore")
             if line.strip() in turn.options:
                 return line.strip()
-            self._say(f"{line.strip()!r} is none of {options}")
+            self._say(f"{line.strip()!r} is not one of {options}")
 
     def _say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
 
 
 def entrant(_options: PlayerOptions | None) -> Entrant:
-    """A player whose choices a person types."""
+    """Make a player whose choices a person types."""
     return Entrant(Human(), "Human")

@@ -1,12 +1,15 @@
-"""What a language model is asked, and how its answer is read: one prompt for any game, and a lenient reader, so that a
-model is judged by its choices and not by its manners."""
+"""The question to a language model, and how its answer is read.
+
+There is one prompt for every game, and the reader is lenient: a model is judged by its choices, not by its manners. But
+it never guesses. An answer that names two options, or none, is no choice.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from typing import Any, Final, Protocol
@@ -29,16 +32,16 @@ $history
 $options
 Answer with your choice alone, in one word and without any explanation."""
 PLACES: Final = frozenset({"game", "rules", "match", "opponent", "turn", "view", "record", "history", "options"})
-"""What a prompt may name."""
+"""The names that a prompt may contain."""
 LONGEST_PROMPT: Final = 6_000
 """In bytes: it travels with the registration (spec section 8.17), which has 10,240."""
 REMEMBERED: Final = 10
-"""So many matches are told."""
+"""The number of past matches that a prompt shows."""
 LONGEST_QUOTE: Final = 500
 
 
 class Playing(Offered, Protocol):
-    """What a model is told of a turn, and what it takes to choose without it."""
+    """A turn as a model plays it: what the prompt shows, and what a choice without the model needs."""
 
     @property
     def game_type(self) -> str: ...
@@ -73,13 +76,15 @@ class Prompt:
     options_shown: bool = True
 
     def __post_init__(self) -> None:
-        """ValueError if it cannot be filled in."""
+        """Raise ValueError if the text cannot be filled in."""
         template = Template(self.text)
         if not template.is_valid():
-            raise ValueError("a $ stands before a name, such as $rules; write a dollar sign as $$")
-        unknown = sorted(set(template.get_identifiers()) - PLACES)
-        if unknown:
-            raise ValueError(f"there is no ${unknown[0]}; there are {', '.join(f'${one}' for one in sorted(PLACES))}")
+            raise ValueError("a $ must be followed by a name, such as $rules; write a dollar sign as $$")
+        for name in sorted(template.get_identifiers()):
+            if name not in PLACES:
+                names = ", ".join(f"${place}" for place in sorted(PLACES))
+                raise ValueError(f"there is no ${name}; there are {names}")
+        # JSON, because that is how it travels: quotes and line breaks take two bytes there.
         size = len(json.dumps(self.text, ensure_ascii=False).encode())
         if not self.text.strip() or size > LONGEST_PROMPT:
             raise ValueError(f"it must have some text, and {LONGEST_PROMPT} bytes of JSON at most, not {size}")
@@ -89,8 +94,12 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def filled(self, turn: Playing, rules: str) -> str:
-        """The question for this turn."""
+        """Return the question for this turn."""
         record = ", ".join(f"{count} {name}" for name, count in turn.record.items())
+        history = "\n".join(_line_about(match) for match in turn.history[-REMEMBERED:])
+        options = ""
+        if self.options_shown:
+            options = f"You may choose one of: {', '.join(turn.options)}."
         return Template(self.text).substitute(
             game=turn.game_type,
             rules=rules or "(You know them.)",
@@ -99,63 +108,83 @@ class Prompt:
             turn=turn.number,
             view=json.dumps(turn.view, ensure_ascii=False),
             record=record or "nothing yet",
-            history="\n".join(map(_told, turn.history[-REMEMBERED:])) or "(none)",
-            options=f"You may choose one of: {', '.join(turn.options)}." if self.options_shown else "",
+            history=history or "(none)",
+            options=options,
         )
 
 
-def _told(match: Any) -> str:
-    number = "" if match.drawn_number is None else f", the number was {match.drawn_number}"
-    chose = f"you chose {match.my_choice or 'nothing'}, it chose {match.opponent_choice or 'nothing'}{number}"
-    return f"- against {match.opponent_id}: {chose}: {match.outcome.lower()}"
+def _line_about(match: Any) -> str:
+    """Any: a match as the player remembers it."""
+    line = f"- against {match.opponent_id}: you chose {match.my_choice or 'nothing'}"
+    line += f", it chose {match.opponent_choice or 'nothing'}"
+    if match.drawn_number is not None:
+        line += f", the number was {match.drawn_number}"
+    return f"{line}: {match.outcome.lower()}"
 
 
 def correction(answer: str, turn: Playing, options_shown: bool) -> list[dict[str, str]]:
-    """What the conversation goes on with after an answer in which no legal choice can be found."""
-    legal = f"Your choice must be one of: {', '.join(turn.options)}. " if options_shown else ""
-    again = f"No legal choice can be read from this. {legal}Answer with your choice alone, in one word."
+    """Continue the conversation after an answer without a legal choice."""
+    sentences = ["This answer contains no legal choice."]
+    if options_shown:
+        sentences.append(f"Your choice must be one of: {', '.join(turn.options)}.")
+    sentences.append("Answer with your choice alone, in one word.")
+    # A long answer is cut: it would be paid for again with every further request.
     return [
         {"role": "assistant", "content": answer[:LONGEST_QUOTE] or "(nothing)"},
-        {"role": "user", "content": again},
+        {"role": "user", "content": " ".join(sentences)},
     ]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 _THOUGHTS: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_LEFT_OVER: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_REST_OF_THOUGHTS: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+"""Some servers drop the tag that opens the thoughts."""
 _AROUND: Final = " \t\r\n`*_\"'“”‘’.,:;!?()[]{}<>#-"
+"""What may surround a choice."""
 
 
 def read_answer(text: str, options: Sequence[str]) -> str | None:
-    """The one option that an answer names, in any case and with whatever around it; None if that is not clear."""
-    answer = _LEFT_OVER.sub("", _THOUGHTS.sub("", text)).strip()
-    lines = answer.splitlines()
-    last = lines[-1] if lines else ""
-    for part in (answer, *_in_json(answer), last):
-        if (option := _same(part.strip(_AROUND), options)) is not None:
+    """Return the one option that an answer names, in any case and with anything around it; None if that is unclear."""
+    answer = _REST_OF_THOUGHTS.sub("", _THOUGHTS.sub("", text)).strip()
+    lines = answer.splitlines() or [""]
+    last_line = lines[-1]
+    for part in (answer, _value_in_json(answer), last_line):
+        option = _option_in_any_case(part.strip(_AROUND), options)
+        if option is not None:
             return option
-    for part in (answer, last):
-        mentioned = [one for one in options if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", part, re.IGNORECASE)]
+    # An option within a sentence counts if the sentence mentions no other.
+    for part in (answer, last_line):
+        mentioned = [option for option in options if _mentions(part, option)]
         if len(mentioned) == 1:
             return mentioned[0]
     return None
 
 
-def _same(text: str, options: Sequence[str]) -> str | None:
+def _option_in_any_case(text: str, options: Sequence[str]) -> str | None:
     if text in options:
         return text
-    found = [one for one in options if one.casefold() == text.casefold()]
-    return found[0] if len(found) == 1 else None
+    same = [option for option in options if option.casefold() == text.casefold()]
+    if len(same) == 1:
+        return same[0]
+    return None
 
 
-def _in_json(answer: str) -> Iterator[str]:
-    """The value of {"choice": …}, if that is what was answered."""
-    found = re.search(r"\{[^{}]*\}", answer)
+def _mentions(text: str, option: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _value_in_json(answer: str) -> str:
+    """Return the value of {"choice": …}, if that is the answer; otherwise an empty text."""
+    # The object may stand in a block of code, or in a sentence.
+    match = re.search(r"\{[^{}]*\}", answer)
+    if match is None:
+        return ""
     try:
-        document = json.loads(found[0]) if found else None
+        document = json.loads(match[0])
     except ValueError:
-        return
-    values = list(document.values()) if isinstance(document, dict) else []
-    if len(values) == 1:
-        yield str(values[0])
+        return ""
+    if not isinstance(document, dict) or len(document) != 1:
+        return ""
+    (value,) = document.values()
+    return str(value)

@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from league.events import MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
 from league.games import draw
 from league.games.contract import LOSS_POINTS, WIN_POINTS
-from league_records.clauses import ClauseRef, cite
-from league_records.faults import PlayerFault, corrected_mistakes, final_faults
-from league_records.letters import content_of
+from league_records.broken_clauses import ClauseRef, cite
+from league_records.fault_words import PlayerFault, corrected_mistakes, final_faults
+from league_records.letter_words import content_of
 from league_records.match_facts import Ending, MatchFacts, reported_choices
 from league_records.timeline import TimelineAttempt, timeline
 

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     import msgspec
 
     from league_records.explain import explain, explanation_lines
-    from league_records.letters import clean
+    from league_records.letter_words import clean
 
     explanation = explain(_facts(args))
     lines = map(_painted, explanation_lines(explanation))

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from league.events import ResultAccepted
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import timestamps
 from league.reports import views
@@ -23,7 +23,7 @@ from league.reports.models import ModelPlay, models
 from league.reports.views import Object
 from league_records import shared_files
 from league_records.file_folds import ManagerFiles
-from league_records.letters import clean
+from league_records.letter_words import clean
 from league_records.match_facts import points_of, reported_choices
 from league_records.shared_files import File
 

@@ -26,7 +26,7 @@ import msgspec
 from league import events as e
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ResultInForce, ScheduledMatch
 from league.player.competitor import Competitor
 from league.player.history import PastMatch

@@ -9,7 +9,7 @@ from league.events import ResultAccepted
 from league.hosting.manager_api import journal_of
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.reports.journals import Journals, RefereeJournal, letters_beside, records_of
 from league.storage.reading import JournalReader
 from league_records.match_facts import FactSource, MatchFacts, bare_facts, with_accounts

@@ -18,13 +18,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from league.events import Event, MatchBegun, MatchDecided, MoveMade, ResultAccepted, ResultVoided, WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol import timestamps
 from league.reports import views
 from league.reports.views import Object
 from league.storage.replacing import replace_file
 from league.storage.transcript import LetterNote
-from league_records.letters import clean, content_of
+from league_records.letter_words import clean, content_of
 
 SCHEMA_VERSION: Final = "1.0.0"
 MOST_LETTERS: Final = 1_000

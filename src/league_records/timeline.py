@@ -22,8 +22,8 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
 from league.storage.transcript import LetterNote
-from league_records import letters
-from league_records.clauses import ClauseRef, at_field, cite, clause_of, in_time, named, violated
+from league_records import letter_words
+from league_records.broken_clauses import ClauseRef, at_field, cite, clause_of, in_time, named, violated
 from league_records.match_facts import MatchFacts
 
 MANAGER = "manager"
@@ -206,7 +206,7 @@ def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries:
 
 
 def _letter_line(facts: MatchFacts, by: str, letter: LetterNote, after: float, hidden: bool) -> TimelineLine:
-    words = letters.describe(letter, hidden)
+    words = letter_words.describe(letter, hidden)
     # A referee writes to players and to its manager, and to nobody else.
     player = None
     if words.agent_id in facts.players:
@@ -241,8 +241,8 @@ def _last_answer(player_id: str, until: float, entries: Sequence[_Entry]) -> str
             break
         if not isinstance(entry.item, LetterNote) or entry.item.direction == "out":
             continue
-        if letters.describe(entry.item).agent_id == player_id:
-            body = letters.body_of(entry.item)
+        if letter_words.describe(entry.item).agent_id == player_id:
+            body = letter_words.body_of(entry.item)
     return body
 
 
@@ -407,7 +407,7 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
         case e.PlayerJoined():
             return _Words(f"{event.player_id} joined.", event.player_id)
         case e.MoveMade():
-            choice = letters.HIDDEN if hidden else event.choice
+            choice = letter_words.HIDDEN if hidden else event.choice
             # Many games have one turn only: there the number would say nothing.
             if event.turn > 1:
                 choice += f" in turn {event.turn}"

@@ -15,7 +15,7 @@ from league_statistics.chance import SURE, holm, uniform
 from league_statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
 from league_statistics.observations import Observations
 from league_statistics.points import points_table
-from league_statistics.words import EXPLAINED
+from league_statistics.statistics_words import EXPLAINED
 
 FEWEST_DRAWS: Final = 50
 """The test is good if at least five draws of each number are expected."""

@@ -54,7 +54,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     import msgspec
 
     from league_statistics.findings import LeagueStatistics
-    from league_statistics.tables import left_out
+    from league_statistics.statistics_tables import left_out
 
     # Its sentences are not fields of a result, and are left out.
     statistics = msgspec.convert(document, LeagueStatistics)
@@ -73,7 +73,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _explained(columns: Mapping[str, str]) -> Iterator[str]:
     """Yield one sentence for each column."""
-    from league_statistics.words import EXPLAINED
+    from league_statistics.statistics_words import EXPLAINED
 
     for column, name in columns.items():
         sentence = f"{column}: {EXPLAINED[name]}"
@@ -81,7 +81,7 @@ def _explained(columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def _players(statistics: LeagueStatistics) -> Iterator[str]:
-    from league_statistics.tables import NO_RATING, measure_table
+    from league_statistics.statistics_tables import NO_RATING, measure_table
 
     table = measure_table(statistics)
     assert table is not None, "nothing is missing"
@@ -98,7 +98,7 @@ def _players(statistics: LeagueStatistics) -> Iterator[str]:
 
 
 def _rating(table: RatingTable) -> Iterator[str]:
-    from league_statistics.tables import between
+    from league_statistics.statistics_tables import between
 
     if table.groups > 1:
         yield f"\nThe players are in {table.groups} groups."
@@ -113,7 +113,7 @@ def _rating(table: RatingTable) -> Iterator[str]:
 
 
 def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
-    from league_statistics.tables import MODELS, NOT_RATED, conditions
+    from league_statistics.statistics_tables import MODELS, NOT_RATED, conditions
 
     rows = []
     for model in models:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.reports.models import ModelPlay, models
 from league_statistics.findings import LeftOut, Record
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from league.games.contract import LOSS_POINTS, WIN_POINTS
-from league_statistics import tables
+from league_statistics import statistics_tables
 from league_statistics.findings import LeagueStatistics, Neighbours, RatingTable, RefereeDraws
-from league_statistics.words import EXPLAINED
+from league_statistics.statistics_words import EXPLAINED
 
 RECORD: Final = "won–drawn–lost"
 RECORD_EXPLAINED: Final = (
@@ -99,7 +99,7 @@ def section(result: LeagueStatistics | None) -> Mapping[str, Mapping[str, object
 def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     """Return the statistics of a league, ready to be shown."""
     notes = tuple(_notes(statistics))
-    table = tables.measure_table(statistics)
+    table = statistics_tables.measure_table(statistics)
     if table is None:
         # It is a whole sentence here, and the end of one on a terminal.
         missing = statistics.missing or ""
@@ -117,7 +117,7 @@ def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     )
 
 
-def _measure(row: tables.MeasureRow, scale: Scale) -> PlayerMeasure:
+def _measure(row: statistics_tables.MeasureRow, scale: Scale) -> PlayerMeasure:
     record = row.record
     return PlayerMeasure(
         player=Named(record.player_id, record.display_name),
@@ -127,7 +127,7 @@ def _measure(row: tables.MeasureRow, scale: Scale) -> PlayerMeasure:
     )
 
 
-def _scale(rows: Sequence[tables.MeasureRow]) -> Scale:
+def _scale(rows: Sequence[statistics_tables.MeasureRow]) -> Scale:
     """Return the scale from the lowest end of an interval to the highest."""
     values = []
     for row in rows:
@@ -135,7 +135,7 @@ def _scale(rows: Sequence[tables.MeasureRow]) -> Scale:
     return Scale(min(values, default=0.0), max(values, default=0.0))
 
 
-def _reach(row: tables.MeasureRow, scale: Scale) -> Reach | None:
+def _reach(row: statistics_tables.MeasureRow, scale: Scale) -> Reach | None:
     if row.value is None or row.interval is None or scale.low == scale.high:
         return None
     low, high = row.interval
@@ -152,15 +152,15 @@ def _reach(row: tables.MeasureRow, scale: Scale) -> Reach | None:
 
 
 def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
-    left_out = tables.left_out(statistics.left_out)
+    left_out = statistics_tables.left_out(statistics.left_out)
     yield Note("matches", f"{statistics.matches} count.", EXPLAINED["matches"])
     yield Note("left out", f"{left_out.capitalize()}.", EXPLAINED["left_out"])
     if statistics.points is not None:
-        yield Note("rating", tables.NO_RATING, "")
+        yield Note("rating", statistics_tables.NO_RATING, "")
     if statistics.rating is not None:
         yield from _rating_notes(statistics.rating)
     for model in statistics.models:
-        text = f"{tables.conditions(model)}."
+        text = f"{statistics_tables.conditions(model)}."
         if model.not_rated:
             text = f"{text} Not rated: {model.not_rated}."
         yield Note(f"{model.player_id}, a language model", text, "")
@@ -182,7 +182,7 @@ def _rating_notes(table: RatingTable) -> Iterator[Note]:
     tied = [_more_matches(pair) for pair in table.neighbours if not pair.apart]
     if tied:
         yield Note("more matches", f"{', '.join(tied)}.", EXPLAINED["more_matches"])
-    interval = tables.between(table.seat_interval, "+.0f")
+    interval = statistics_tables.between(table.seat_interval, "+.0f")
     yield Note("seat A", f"{table.seat_advantage:+.0f} points ({interval}).", EXPLAINED["seat_advantage"])
 
 

@@ -15,7 +15,7 @@ from league.storage.notices import JournalError
 from league.terminal import CommandError, print_lines, print_result
 from league.terminal import tables as terminal
 from league_records.explain import Explanation, explanation_lines
-from league_records.letters import clean
+from league_records.letter_words import clean
 from league_workshop.sparring import SparringPlan, SparringWatcher, spar
 from league_workshop.sparring_manager import REFEREE_ID, SparringManager
 from league_workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, guest_facts, trouble_in

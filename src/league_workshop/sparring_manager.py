@@ -21,7 +21,7 @@ from league.calling.delivery import Delivery
 from league.events import AgentRegistered, Bulletin, Pairing, ScheduleMade
 from league.machine import Address, Chance, Letter, Refusal
 from league.manager.broadcasts import Broadcasts
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.rounds import Rounds

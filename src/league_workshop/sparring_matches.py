@@ -15,7 +15,7 @@ from league import events as e
 from league.protocol.exchanges import EXCHANGES
 from league.referee.match import DECLINED
 from league.reports.journals import Journals
-from league_records.clauses import named, question
+from league_records.broken_clauses import named, question
 from league_records.match_facts import FactSource, MatchFacts, facts_of
 
 Outcome = Literal["won", "drawn", "lost", "technical loss", "technical win"]

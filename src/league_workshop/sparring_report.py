@@ -18,9 +18,9 @@ from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import decode_answer
 from league.reports.journals import Journals
-from league_records.clauses import ClauseRef, clause, clause_of, named
+from league_records.broken_clauses import ClauseRef, clause, clause_of, named
 from league_records.explain import Explanation, explain
-from league_records.faults import advice_for, corrected_mistakes, final_faults
+from league_records.fault_words import advice_for, corrected_mistakes, final_faults
 from league_records.match_facts import MatchFacts
 from league_workshop.sparring_matches import (
     MOVES,

@@ -11,8 +11,8 @@ import pytest
 from league.events import Event, RoundFinished
 from league.reports.journals import replay
 from league.storage.reading import JournalReader, open_for_reading
-from league_dashboard import history
-from league_dashboard.history import LeagueHistory
+from league_dashboard import league_history
+from league_dashboard.league_history import LeagueHistory
 from tests.support.managed import Managed
 from tests.support.stories import on_disk
 
@@ -40,7 +40,7 @@ def journal(tmp_path: Path) -> Iterator[CountingReader]:
 def test_every_position_is_the_league_that_a_replay_gives(
     journal: CountingReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "SPACING", 4)
+    monkeypatch.setattr(league_history, "SPACING", 4)
     asked = LeagueHistory(journal)
     positions = list(range(1, journal.last_seq + 1))
     for seq in random.Random(7).sample(positions, len(positions)):
@@ -55,15 +55,15 @@ def test_every_position_is_the_league_that_a_replay_gives(
 def test_a_position_costs_a_part_of_the_journal_and_checkpoints_are_few(
     journal: CountingReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "SPACING", 2)
+    monkeypatch.setattr(league_history, "SPACING", 2)
     asked = LeagueHistory(journal)
     asked.at(journal.last_seq)
-    assert len(asked._checkpoints) <= history.CHECKPOINTS
+    assert len(asked._checkpoints) <= league_history.CHECKPOINTS
     for seq in range(1, journal.last_seq + 1):
         journal.events_read = 0
         asked.at(seq)
         assert journal.events_read <= journal.last_seq / 2
-    assert len(asked._checkpoints) <= history.CHECKPOINTS
+    assert len(asked._checkpoints) <= league_history.CHECKPOINTS
 
 
 def test_what_a_manager_wrote_down_of_a_match_is_found(journal: CountingReader) -> None:

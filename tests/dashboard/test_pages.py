@@ -15,7 +15,7 @@ from examples.games.nim import league_nim
 from league import events as e
 from league.games import registry
 from league.storage.reading import open_for_reading
-from league_dashboard.answers import AnswerLog
+from league_dashboard.answer_times import AnswerLog
 from league_dashboard.board_view import board_views
 from league_dashboard.league_view import completed, league_view
 from league_dashboard.match_view import match_page

@@ -19,14 +19,14 @@ from league.features import ViewRow, every
 from league.hosting import background
 from league.hosting.background import Background
 from league.hosting.bare_posts import NOTHING_HERE
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
 from league.transport.http import Answer, HttpRequest
 from league.transport.http_server import Limits, Server
-from league_dashboard import serving as served
-from league_dashboard.answers import Answering
-from league_dashboard.history import LeagueHistory, Moment
-from league_dashboard.serving import Dashboard
+from league_dashboard import dashboard_server as served
+from league_dashboard.answer_times import Answering
+from league_dashboard.dashboard_server import Dashboard
+from league_dashboard.league_history import LeagueHistory, Moment
 from league_records.match_facts import MatchFacts
 from league_statistics import analysis
 from league_statistics.analysis import analyse

@@ -18,7 +18,7 @@ from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import ERRORS, Family
 from league.protocol.jsonrpc import decode_answer, decode_call, read_call
 from league.protocol.messages import MESSAGES
-from league.protocol.schemas import clauses
+from league_mcp.message_schemas import clauses
 from scripts import generate
 from tests.support.vectors import check_all
 

@@ -28,7 +28,7 @@ from league.games import draw
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.gateway.guest import Guest
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import tokens
 from league.protocol.envelope import Reading
@@ -74,8 +74,8 @@ PERIODIC = ("_flush", "_rings", "_sweep")
 ANSWER_ARRIVES = Visit("transport/http_call.py", "data_received")
 REQUEST_ARRIVES = Visit("transport/http_connection.py", "data_received")
 CALL_LEAVES = Visit("transport/http_call.py", "send")
-GAME_OVER_COMPOSED = Visit("referee/messages.py", "game_over")
-TABLE_COMPOSED = Visit("manager/messages.py", "standings")
+GAME_OVER_COMPOSED = Visit("referee/referee_messages.py", "game_over")
+TABLE_COMPOSED = Visit("manager/manager_messages.py", "standings")
 
 
 class Tracer:

@@ -107,7 +107,7 @@ def test_what_is_no_journal_is_told(league: Played) -> None:
     (folder / "notes.txt").write_text("no journal at all, but long enough to be one")
     assert "is not a journal" in refused(league, "standings", "--journal", "notes.txt")
     assert "there is no journal" in refused(league, "schedule", "--journal", "nowhere")
-    assert "no manager's journal" in refused(league, "agents", "--journal", "data/referee-1.db")
+    assert "not a manager's journal" in refused(league, "agents", "--journal", "data/referee-1.db")
     (folder / "empty").mkdir()
     assert "there is no journal" in refused(league, "verify", "empty")
     assert "PostgreSQL" in refused(league, "verify", "postgresql://user:secret@host/db")

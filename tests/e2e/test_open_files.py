@@ -33,11 +33,11 @@ def _manager(folder: Path, players: int, limit: Callable[[], None]) -> str:
 
 
 def test_a_manager_of_many_players_says_that_it_may_open_too_few_files(tmp_path: Path) -> None:
-    assert f"may open {FEW} files only" in _manager(tmp_path, 99, _limited(FEW, FEW))
+    assert f"may open only {FEW} files" in _manager(tmp_path, 99, _limited(FEW, FEW))
 
 
 def test_a_limit_that_may_be_raised_is_raised(tmp_path: Path) -> None:
-    assert "files only" not in _manager(tmp_path, 99, _limited(FEW, 1024))
+    assert "files" not in _manager(tmp_path, 99, _limited(FEW, 1024))
 
 
 def test_doctor_says_how_large_a_league_may_be(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_agents_wait_for_the_operator_and_play_once_they_are_approved(processes:
     player = processes.players(manager, "Ann", time_scale=SCALE)
     referee = processes.referee(manager, time_scale=SCALE)
     for one in (player, referee):
-        (told,) = one.said(f"{one.endpoint} is no member yet and keeps trying: ")
+        (told,) = one.said(f"{one.endpoint} is not a member yet; it keeps trying: ")
         assert "the operator's approval" in told
     shown = processes.run("agents", "--manager", manager.endpoint).stdout
     assert "Nobody has registered yet." in shown
@@ -193,7 +193,7 @@ def test_a_teacher_lets_a_class_in_at_once_and_turns_strangers_away(processes: P
     ann, bob = (processes.players(manager, one, time_scale=SCALE) for one in ("Ann", "Bob"))
     referee = processes.referee(manager, time_scale=SCALE)
     for one in (eve, ann, bob, referee):
-        one.said(f"{one.endpoint} is no member yet and keeps trying: ")
+        one.said(f"{one.endpoint} is not a member yet; it keeps trying: ")
     usage = give(processes, manager, "approve")
     assert (usage.returncode, "--all" in usage.stderr) == (2, True)
     carried_out(processes, manager, "reject", "Eve")
@@ -248,7 +248,7 @@ def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processe
         refused = give(processes, manager, "start")
         assert (refused.returncode, refused.stdout) == (1, "")
         assert 'player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ' in refused.stderr
-        assert refused.stderr.endswith("; to start all the same: league start --anyway\n")
+        assert refused.stderr.endswith("; use league start --anyway to start all the same\n")
         started = give(processes, manager, "start", "--anyway")
         assert (started.returncode, started.stdout) == (0, "The league starts.\n")
         assert started.stderr.startswith('warning: player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ')
@@ -333,7 +333,7 @@ def test_a_token_that_others_can_read_is_told(processes: Processes) -> None:
     assert processes.manager(players=2).stop() == 0
     (processes.folder / "admin-token").chmod(0o644)
     again = processes.manager(players=2)
-    assert again.said("others may read the admin token in ")
+    assert again.said("others can read the admin token in ")
     assert token_of(processes.folder) not in again.output
 
 
@@ -399,5 +399,5 @@ def test_a_manager_with_an_hour_says_when_it_starts_and_that_too_few_are_there(p
 @pytest.mark.requirement("SIZE.large_leagues")
 def test_a_large_league_is_told_at_its_start_what_it_breaks(processes: Processes) -> None:
     manager = processes.manager(players=61)
-    assert "10 KB" in manager.said("61 players: tables will pass ")[0]
+    assert "10 KB" in manager.said("61 players: tables will be larger than ")[0]
     assert manager.stop() == 0

@@ -138,11 +138,11 @@ class Learning(Player):
     assert f'{file}", line 17, in lookup' in told
     assert "hosting" not in told
     assert "sdk.py" not in told
-    assert f"Learning ({me}) in R1M1 returned None, which is no text that can be sent; is a return missing?" in told
+    assert f"Learning ({me}) in R1M1 returned None, which is not text that can be sent; is a return missing?" in told
     assert f"Learning ({me}) in R1M1 returned 'Even', which is not legal; did you mean 'even'?" in told
     assert told.count('"message_type": "CHOOSE_PARITY_CALL"') == 3
     assert told.count("Legal: 'even', 'odd'.") == 3
-    assert told.count("no choice could be made (E099)") == 2
+    assert told.count("it could not choose (E099)") == 2
     assert told.count("It is sent as it is") == 1
     assert "tok_" not in told
 

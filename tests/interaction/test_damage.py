@@ -16,7 +16,7 @@ import pytest
 from league.cli.main import main
 from league.machine import Entry
 from league.reports.journals import replay
-from league.storage.files import backup
+from league.storage.journal_files import backup
 from league.storage.notices import JournalError
 from league.storage.sqlite import SqliteJournal
 from league_lab.simulation.runs import Plan

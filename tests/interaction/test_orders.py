@@ -20,7 +20,7 @@ from league.hosting.manager_api import other_pages
 from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.machine import Entry
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.orders import ORDERS
 from league.protocol import tokens
 from league.protocol.envelope import Reading
@@ -32,7 +32,7 @@ from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
 from league.transport.letters import Speaker
-from league_dashboard.serving import open_dashboard
+from league_dashboard.dashboard_server import open_dashboard
 from tests.support.http_wire import (
     ScriptedServer,
     Visit,

@@ -10,7 +10,7 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.events import LeagueSettings
 from league.machine import Entry, Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.storage.journal import MemoryJournal

@@ -21,7 +21,7 @@ from league.agent.log import Log
 from league.calling.rate_limit import Rate, RateLimiter
 from league.events import AgentRegistered, LeagueSettings
 from league.machine import Letter, Step, Undelivered
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import MESSAGE_LIMIT

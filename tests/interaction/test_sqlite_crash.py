@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from league.storage.files import backup
+from league.storage.journal_files import backup
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.sqlite import SqliteJournal

@@ -9,10 +9,10 @@ import pytest
 
 from league.protocol.conventions import Convention
 from league_kit.kit import Options
+from league_kit.kit_wire import RawResponse
 from league_kit.outcome import Verdict
 from league_kit.record import Probe, parse_answer
 from league_kit.runner import CheckReport, check_player
-from league_kit.wire import RawResponse
 from tests.kit.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.dialects import REST

@@ -15,7 +15,7 @@ import pytest
 from league.cli.main import main
 from league_kit.checks import player_checks
 from league_kit.documents import json_document, junit_document
-from league_kit.evidence import text_of
+from league_kit.kit_evidence import text_of
 from league_kit.page import html_document
 from league_kit.runner import CheckReport
 from league_kit.text import lines

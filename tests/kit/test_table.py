@@ -11,9 +11,9 @@ import pytest
 from league.protocol.envelope import STRICT, unseal
 from league_kit.checks import SECTIONS, player_checks
 from league_kit.clauses import clauses_for
-from league_kit.conventions import Object
 from league_kit.kit import Options
-from league_kit.messages import MessageWriter
+from league_kit.kit_conventions import Object
+from league_kit.kit_messages import MessageWriter
 from league_kit.outcome import Verdict
 from league_kit.runner import check_player, chosen, run, scenarios_of
 from league_kit.scenarios import SCENARIOS

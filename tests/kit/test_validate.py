@@ -265,7 +265,7 @@ def test_a_bug_of_ours_is_told_in_one_sentence(
     def broken(*_: object) -> None:
         raise RuntimeError("out of ideas")
 
-    monkeypatch.setattr("league_kit.verdicts.judge", broken)
+    monkeypatch.setattr("league_kit.message_verdicts.judge", broken)
     monkeypatch.delenv("LEAGUE_TRACEBACK", raising=False)
     assert main(["validate", written(tmp_path, {})]) == 1
     assert "RuntimeError: out of ideas" in capsys.readouterr().err

@@ -183,11 +183,27 @@ def test_without_the_package_the_older_era_is_spoken_all_the_same(processes: Pro
     processes.started.append(manager)
 
     async def work(client: Client) -> None:
-        assert "register_player" in {one.name for one in (await client.list_tools()).tools}
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert listed.keys() > FLAT
+        assert not any(name.startswith("operator_") for name in listed)
+        hints = listed["standings"].annotations
+        assert hints is not None
+        assert hints.read_only_hint
         assert (await call(client, "get_standings")).data == {"standings": [], "current_round": 0}
+        assert (await call(client, "standings")).data["standings"] == []
+        missing = await call(client, "match")
+        assert (missing.is_error, missing.text) == (True, "E003 MISSING_REQUIRED_FIELD: match_id is missing")
+        with pytest.raises(MCPError) as unknown:
+            await client.call_tool("no_such_tool", {})
+        assert unknown.value.code == -32602
 
     talk(manager.endpoint, "legacy", work)
     talk(manager.endpoint, "auto", work)
+    # Clients of the first versions send no header of MCP, and get the same.
+    _, tools = ask(manager.endpoint, "tools/list", {})
+    assert {tool["name"] for tool in tools["result"]["tools"]} > FLAT
+    _, table = ask(manager.endpoint, "tools/call", {"name": "standings", "arguments": {}})
+    assert table["result"]["structuredContent"]["standings"] == []
     status, refused = ask(manager.endpoint, "tools/list", {}, "2026-07-28")
     assert (status, refused["error"]["code"]) == (400, -32022)
     assert processes.events("manager", AgentRegistered) == []

@@ -14,11 +14,11 @@ import httpx2
 import pytest
 
 from league.calling.rate_limit import Rate
-from league.mcp_tables import McpCaller, Object, ServerTables, ToolRow, text
-from league.transport.http import DEFAULT_LIMITS, HttpRequest, Response
+from league.transport.http import DEFAULT_LIMITS, Response
 from league_mcp import door as doors
 from league_mcp import endpoint as endpoints
 from league_mcp.door import McpDoor
+from league_mcp.tables import McpCaller, Object, ServerTables, ToolRow, text
 from tests.support.http_servers import serving
 from tests.support.http_wire import until
 
@@ -77,7 +77,7 @@ class Visitor:
 async def visiting() -> AsyncGenerator[Visitor, None]:
     tool = Waiting()
     tables = ServerTables("test", tools=[ToolRow("wait", "Wait", "", {"type": "object"}, tool)])
-    door = McpDoor(lambda: tables, _answer_plainly, _answer_plainly)
+    door = McpDoor(lambda: tables, _answer_plainly)
     door.is_open = True
     async with (
         asyncio.timeout(120),
@@ -91,7 +91,7 @@ async def visiting() -> AsyncGenerator[Visitor, None]:
             await door.close()
 
 
-async def _answer_plainly(_request: HttpRequest) -> Response:
+async def _answer_plainly(_raw: bytes, _origin: str, _authorization: str, *, is_mcp: bool = False) -> Response:
     return Response(200, PLAIN)
 
 

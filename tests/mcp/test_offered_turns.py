@@ -13,13 +13,13 @@ from msgspec import structs
 from league import LeagueResult, Standings
 from league.hosting import options
 from league.hosting.players import load
-from league.mcp_tables import McpCaller
 from league.player.strategies import Turn
 from league.protocol.errors import PeerError
 from league.protocol.parts import StandingsRow
 from league.terminal import CommandError, console, display
 from league_mcp import offered_turns
 from league_mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
+from league_mcp.tables import McpCaller
 from tests.unit.player.test_strategies import past
 
 LIMIT_S = 60.0
@@ -106,7 +106,7 @@ def test_the_first_answer_counts_and_the_other_is_told() -> None:
 def test_an_illegal_answer_changes_nothing() -> None:
     async def then(turns: OfferedTurns, choosing: asyncio.Task[str]) -> None:
         code, told = refusal(turns, "R1M1-1", "Even")
-        assert (code, told) == ("E004", "'Even' is none of even, odd; nothing was answered, the turn is open")
+        assert (code, told) == ("E004", "'Even' is not one of even, odd; the turn is still open")
         code, told = refusal(turns, "R9M9-1", "even")
         assert (code, "next_turn tells" in told) == ("E023", True)
         assert not choosing.done()
@@ -136,9 +136,9 @@ def test_an_answer_to_a_turn_that_the_referee_gave_up_is_too_late() -> None:
 def test_the_turn_that_waits_for_longest_comes_first() -> None:
     async def then(turns: OfferedTurns, choosing: asyncio.Task[str]) -> None:
         other = asyncio.create_task(turns.choose(Turn("even_odd", "R1M2", "P03", ("even", "odd"), bytes(32))))
-        assert turns.told(await turns.next(0))["turn"]["turn_id"] == "R1M1-1"
+        assert turns.describe(await turns.next(0))["turn"]["turn_id"] == "R1M1-1"
         turns.answer("R1M1-1", "even")
-        assert turns.told(await turns.next(LIMIT_S))["turn"]["turn_id"] == "R1M2-2"
+        assert turns.describe(await turns.next(LIMIT_S))["turn"]["turn_id"] == "R1M2-2"
         other.cancel()
 
     during(TURN, then)
@@ -149,7 +149,7 @@ def test_a_turn_is_told_with_opponent_place_history_and_what_the_game_shows() ->
         match = past("even")
         turns.match_over(match, (match,))
         turns.hear(Standings(ROWS, 1, "P01"))
-        told = turns.told(await turns.next(0))
+        told = turns.describe(await turns.next(0))
         assert told["turn"]["options"] == ["even", "odd"]
         assert told["turn"]["opponent"] == "Ben (P02)"
         assert told["turn"]["shown"] == {"round_id": 1}
@@ -169,7 +169,7 @@ def test_whoever_waits_when_the_league_ends_is_told_so() -> None:
         await asyncio.sleep(0)
         turns.hear(LeagueResult("P02", "Ben", 3, (), 1, 1, "P01"))
         assert await waiting is None
-        assert turns.told(None)["message"] == "The league is over: Ben has won it, you are not in the table."
+        assert turns.describe(None)["message"] == "The league is over: Ben has won it, you are not in the table."
 
     asyncio.run(asyncio.wait_for(main(), LIMIT_S))
 
@@ -184,7 +184,7 @@ def test_a_player_stays_until_whoever_played_knows_how_the_league_ended() -> Non
         staying = asyncio.create_task(turns.stay())
         await asyncio.sleep(0)
         assert not staying.done()
-        turns.told(None)
+        turns.describe(None)
         await staying
 
     asyncio.run(asyncio.wait_for(main(), LIMIT_S))

@@ -11,7 +11,9 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from league.mcp_tables import (
+from league.protocol.errors import PeerError
+from league_mcp.server import build_server
+from league_mcp.tables import (
     McpCaller,
     Object,
     ResourceRow,
@@ -21,8 +23,6 @@ from league.mcp_tables import (
     check_arguments,
     structured,
 )
-from league.protocol.errors import PeerError
-from league_mcp.server import build_server
 from tests.support.mcp_clients import ERAS, call
 
 SCHEMA: Object = {

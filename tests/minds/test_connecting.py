@@ -112,8 +112,8 @@ def test_who_cannot_be_reached_at_the_start_may_be_back_soon(complaints: list[st
     ("nobody", "", "status 404: this model does not exist; --base-url must be"),
     ("right", "/v2", "status 404: there is no /v1/v2/chat/completions; --base-url must be"),
     ("moved", "", "status 301: no reason given; --base-url leads to something else"),
-    ("page", "", "status 200, but with no chat completion; --base-url leads to something else"),
-    ("cut", "", "status 200, but with no chat completion; --base-url leads to something else"),
+    ("page", "", "status 200, but not with a chat completion; --base-url leads to something else"),
+    ("cut", "", "status 200, but not with a chat completion; --base-url leads to something else"),
 ])  # fmt: skip
 def test_what_is_wrong_for_good_is_refused_at_the_start(model: str, path: str, said: str) -> None:
     with stand_in() as server, pytest.raises(CommandError) as refused:
@@ -151,7 +151,7 @@ def test_a_short_key_hides_nothing_of_an_answer(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_key_that_would_break_the_request_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_LLM_KEY", "sk-1\r\nX-Evil: 1")
-    with pytest.raises(CommandError, match="LEAGUE_LLM_KEY holds what no key has"):
+    with pytest.raises(CommandError, match="LEAGUE_LLM_KEY is not a key"):
         choose(None, "right")
 
 
@@ -192,7 +192,7 @@ def test_a_prompt_of_ones_own_is_read_from_a_file_and_stands_on_the_card(tmp_pat
     }
     assert entrant.title == "gpt-x"
     file.write_text("$nothing", "utf-8")
-    with pytest.raises(CommandError, match="is no prompt: there is no \\$nothing"):
+    with pytest.raises(CommandError, match="is not a prompt: there is no \\$nothing"):
         load("llm", told(None, "gpt-x", prompt=file))
     with pytest.raises(CommandError, match="cannot read"):
         load("llm", told(None, "gpt-x", prompt=tmp_path / "absent.txt"))

@@ -99,5 +99,5 @@ def test_what_is_wrong_for_good_is_said_at_the_start_and_nobody_registers(proces
     assert done.returncode == 1
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
-    assert line.startswith("league player: cannot play by right: the provider answered with status 401: ")
+    assert line.startswith("league player: right cannot play: the provider answered with status 401: ")
     assert line.endswith("LEAGUE_LLM_KEY must hold the key of this provider")

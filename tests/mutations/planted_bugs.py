@@ -200,8 +200,8 @@ BUGS = (
     Bug(
         "a dead referee keeps its matches",
         "manager/heartbeats.py",
-        '            self.context.change(referee, "max_fail", now, "no answer and no message for too long")\n',
-        "            return\n",
+        'referee.state == "ACTIVE" and now >= dead_from:\n',
+        'referee.state == "ACTIVE" and now < 0:\n',
         faults=0.9,
         players=8,
     ),
@@ -262,8 +262,8 @@ BUGS = (
     Bug(
         "what was lost before an outage was noticed stays lost",
         "manager/outages.py",
-        '            self._void(self._ledger.matches[match_id], "many players were gone at once", now)\n',
-        "            pass\n",
+        "        for match_id in list(latest_round.out_of_reach):\n",
+        "        for match_id in ():\n",
         faults=0.0,
         outages=1.0,
     ),
@@ -303,10 +303,8 @@ BUGS = (
         "a restart forgets which record the first call showed",
         "referee/conduct.py",
         "        if self.match.turn and not all(assignment.records):\n"
-        "            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat])"
-        " for seat in SEATS)\n",
-        "        if self.match.turn:\n"
-        "            a, b = (self._records.of(assignment.players[seat]) for seat in SEATS)\n",
+        "            self._show_records(assignment.records, now)\n",
+        "        if self.match.turn:\n            self._show_records(({}, {}), now)\n",
         faults=0.8,
         dialects=1.0,
     ),
@@ -342,8 +340,8 @@ BUGS = (
     Bug(
         "the fault of one is the fault of the other",
         "referee/conduct.py",
-        "return opponent(loser), reason",
-        "return loser, reason",
+        "return _Verdict(opponent(loser), reason)",
+        "return _Verdict(loser, reason)",
     ),
     Bug(
         "a result is decided and never reported",
@@ -363,7 +361,7 @@ BUGS = (
     # --- who may speak ------------------------------------------------------------------------------------------------
     Bug(
         "a player answers whoever calls",
-        "player/context.py",
+        "player/player_context.py",
         "        if not self.is_referee(letter, message, sender, match_id, invites_to):\n",
         "        if False:\n",
         faults=0.0,
@@ -399,7 +397,7 @@ BUGS = (
     ),
     Bug(
         "an announcement taken twice is played twice",
-        "referee/assignments.py",
+        "referee/assigned_matches.py",
         "return (announced.attempt or 1) > context.docket.attempt_of(announced.match_id)",
         "return (announced.attempt or 1) >= context.docket.attempt_of(announced.match_id)",
     ),

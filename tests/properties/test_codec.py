@@ -34,7 +34,7 @@ from league.protocol.jsonrpc import (
 from league.protocol.judge import peel, specs
 from league.protocol.messages import MESSAGES, Message
 from league.protocol.strict_json import MAX_DEPTH, parse
-from league_kit.verdicts import judge
+from league_kit.message_verdicts import judge
 from tests.support.vectors import raw_of, vectors
 
 COMPAT = Reading("compat")

@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.gateway.assignments import GetAssignedMatches
+from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import POLL_AFTER_S
 from league.machine import Inquiry, Letter
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import MESSAGE_LIMIT, BadRequestError
+from league.protocol.jsonrpc import BadRequestError
 from league.protocol.messages import MESSAGES, GameInvitation, LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta
-from league.transport import letters, mcp_door
+from league.transport import letters
 from league.transport.letters import Speaker
 from tests.support.referee_rig import Rig
 
@@ -80,7 +80,6 @@ def test_a_request_of_any_shape_is_read_or_refused(about: Any, method: str, read
     for role in Role:
         for call in _calls(about, method):
             raw = json.dumps(call).encode()
-            mcp_door.answer(raw, role, MESSAGE_LIMIT)
             try:
                 letters.read_request(raw, Speaker(role, f"{role.value}:X", reading))
             except BadRequestError:

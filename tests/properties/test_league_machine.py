@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from league import events as e
 from league.machine import Acknowledged, Blame, Failure, Refusal
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.errors import PeerError
 from league.protocol.messages import (
     LeagueCompleted,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from league.gateway.assignments import is_answered_freely
+from league.gateway.foreign_assignments import is_answered_freely
 from league.machine import Ping
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import STRICT, Reading, unseal

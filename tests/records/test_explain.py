@@ -18,9 +18,9 @@ from league import events as e
 from league.machine import Failure
 from league.protocol.errors import ERRORS
 from league.reports.journals import Journals
-from league_records import clauses
+from league_records import broken_clauses
 from league_records.explain import Explanation, explain
-from league_records.faults import advice_for
+from league_records.fault_words import advice_for
 from league_records.match_facts import facts_from_pages, facts_of
 from tests.support.managed import Managed
 from tests.support.referee_rig import LEFT_OUT, START, Rig, announced
@@ -289,7 +289,7 @@ def test_the_end_of_a_league_is_no_recovery() -> None:
     changed = [e.AgentStateChanged(at=at, agent_id="P02", state=state, why="") for state in ("ACTIVE", "SHUTDOWN")]
     told = story(rig, *changed)
     lines = {line.text: line.clause for attempt in told.attempts for line in attempt.lines}
-    assert lines["P02 is now ACTIVE."] == clauses.cite("SUSPENDED.recovers")
+    assert lines["P02 is now ACTIVE."] == broken_clauses.cite("SUSPENDED.recovers")
     assert lines["P02 is now SHUTDOWN."] is None
 
 
@@ -569,7 +569,7 @@ def test_no_token_is_told_even_if_a_transcript_held_one() -> None:
 def test_the_clauses_are_those_of_the_specification() -> None:
     rows = tomllib.loads(SPEC.read_text(encoding="utf-8"))["requirement"]
     sections = {row["id"]: row["section"] for row in rows}
-    assert {name: sections.get(name) for name in clauses.SECTIONS} == clauses.SECTIONS
-    fields = {name: section for name, section in sections.items() if name.partition(".")[0] in clauses.MESSAGES}
-    named = {name: found.section for name in fields if (found := clauses.clause(name))}
+    assert {name: sections.get(name) for name in broken_clauses.SECTIONS} == broken_clauses.SECTIONS
+    fields = {name: section for name, section in sections.items() if name.partition(".")[0] in broken_clauses.MESSAGES}
+    named = {name: found.section for name in fields if (found := broken_clauses.clause(name))}
     assert named == fields

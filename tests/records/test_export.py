@@ -255,7 +255,9 @@ def test_a_backup_replaces_nothing_unless_forced(
     assert list(read_events(copy)) == list(read_events(league / "journal.db"))
 
 
-@pytest.mark.parametrize(("target", "sentence"), [("journal.db", "the journal itself"), (".", "is a folder")])
+@pytest.mark.parametrize(
+    ("target", "sentence"), [("journal.db", "the journal itself"), (".", "is the folder of the journals")]
+)
 def test_a_backup_never_harms_its_journal(
     league: Path, capsys: pytest.CaptureFixture[str], target: str, sentence: str
 ) -> None:

@@ -21,8 +21,8 @@ from league_statistics.analysis import analyse, referee_draws
 from league_statistics.chance import coin_tosses, holm, uniform
 from league_statistics.observations import Observation, Observations, observe
 from league_statistics.points import points_table
-from league_statistics.tables import MODELS
-from league_statistics.words import EXPLAINED
+from league_statistics.statistics_tables import MODELS
+from league_statistics.statistics_words import EXPLAINED
 from tests.support.managed import Managed
 from tests.support.simulated_results import observed
 from tests.support.stories import on_disk

@@ -19,8 +19,8 @@ from league_dashboard.rendering import Links, Renderer
 from league_statistics.analysis import analyse
 from league_statistics.observations import observe
 from league_statistics.section import statistics_view
-from league_statistics.tables import MODELS
-from league_statistics.words import EXPLAINED
+from league_statistics.statistics_tables import MODELS
+from league_statistics.statistics_words import EXPLAINED
 from tests.support.managed import Managed
 from tests.support.stories import on_disk
 

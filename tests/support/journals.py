@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from league.events import Event, LeagueEnded, MatchDecided, PlayerJoined, Registered
 from league.machine import Entry
-from league.storage.files import backup
+from league.storage.journal_files import backup
 from league.storage.notices import Durable, JournalError, Notice, WriteFailed
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal

@@ -12,7 +12,7 @@ from league.games import draw
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse, RoundAnnouncement
 from league.storage.journal import decode, encode
 from tests.support import bench

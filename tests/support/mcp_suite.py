@@ -15,7 +15,11 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from league.mcp_tables import (
+from league.protocol.errors import PeerError
+from league.transport.http import App, Response, loop_factory
+from league.transport.http_server import serve
+from league_mcp.door import McpDoor
+from league_mcp.tables import (
     McpCaller,
     Object,
     PromptRow,
@@ -26,10 +30,6 @@ from league.mcp_tables import (
     text,
     user_says,
 )
-from league.protocol.errors import PeerError
-from league.transport.http import App, HttpRequest, Response, loop_factory
-from league.transport.http_server import serve
-from league_mcp.door import McpDoor
 
 Call = Callable[[McpCaller, Object], Awaitable[Any]]
 
@@ -321,13 +321,10 @@ async def _nothing_changes(_seen: int) -> int:
 async def main() -> None:
     logging.basicConfig(level=logging.WARNING)
 
-    async def nobody(_request: HttpRequest) -> Response:
+    async def no_message(_raw: bytes, _origin: str, _authorization: str = "", *, is_mcp: bool = False) -> Response:
         return Response(404, b"{}")
 
-    async def no_message(_raw: bytes, _origin: str) -> Response:
-        return Response(404, b"{}")
-
-    door = McpDoor(suite_tables, nobody, nobody)
+    door = McpDoor(suite_tables, no_message)
     door.is_open = True
     server = await serve("127.0.0.1", 0, App(no_message, mcp=door))
     print(f"ready: http://127.0.0.1:{server.port}/mcp", flush=True)

@@ -8,7 +8,7 @@ from typing import Any
 from league.gateway.book import PeerBook
 from league.machine import Step
 from league.player.competitor import Competitor
-from league.player.league import QueryAnswer
+from league.player.league_queries import QueryAnswer
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError

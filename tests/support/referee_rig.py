@@ -15,8 +15,8 @@ from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 from league.protocol.parts import RefereeMeta
-from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
+from league.referee.referee_context import RefereeSettings
 from tests.support import bench
 from tests.support.bench import Object as Object
 from tests.support.bench import Replied

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from league.machine import Failure
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, IpAddress, Reach, ip_of, parse, read_allowance
 from league.protocol.errors import PeerError
 from league.protocol.messages import RegisterResponse

@@ -11,8 +11,8 @@ import pytest
 from league.protocol.envelope import STRICT, Reading, unseal
 from league.protocol.errors import ERRORS
 from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
-from league.protocol.schemas import clauses
-from league_kit.verdicts import judge
+from league_kit.message_verdicts import judge
+from league_mcp.message_schemas import clauses
 from scripts import make_vectors
 from scripts.vectors import shapes, tables
 from tests.support.vectors import ROOT, Vector, check_all, message, named, raw_of, vectors

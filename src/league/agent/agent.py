@@ -54,7 +54,7 @@ from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
 from league.storage.notices import UNFIT, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import exchanged
-from league.transport import letters, mcp_door
+from league.transport import letters
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.http import LaterResponse, Response
 from league.transport.http_client import HttpClient
@@ -73,6 +73,8 @@ BROADCASTS = BroadcastReader()
 Shown = TypeVar("Shown")
 Arguments = TypeVarTuple("Arguments")
 Tell = Callable[[Sequence[object]], None]
+Offer = Callable[[bytes, str, str], Awaitable[Response | None]]
+"""Takes a body, the caller's address and its authorization; returns None for a request that it does not know."""
 
 
 @dataclass(slots=True)
@@ -98,6 +100,8 @@ class Setup:
     """The largest request this role takes."""
     answer_limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest answer it takes."""
+    offer: Offer | None = None
+    """Answers requests that are neither messages nor questions of the protocol."""
 
 
 class _Alarm:
@@ -237,14 +241,16 @@ class Agent:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    async def post(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response:
-        """Answer one request over HTTP; `is_mcp`: as MCP has it."""
-        answer = self.respond(raw, origin, is_mcp=is_mcp)
+    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
+        """Answer one request over HTTP; `is_mcp`: a message, whose answer is as MCP has it."""
+        answer = self.respond(raw, origin, authorization, is_mcp=is_mcp)
         if isinstance(answer, Response):
             return answer
         return await answer
 
-    def respond(self, raw: bytes, origin: str, *, is_mcp: bool = False) -> Response | Awaitable[Response]:
+    def respond(
+        self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False
+    ) -> Response | Awaitable[Response]:
         """Answer as `post` does, without waiting where the answer is ready at once."""
         setup = self.setup
         now = self.now()
@@ -255,6 +261,8 @@ class Agent:
             if isinstance(read, Response):
                 return read
             request = read
+            if request.is_unknown and setup.offer is not None and not (is_crowded or is_mcp):
+                return self._ask_offer(setup.offer(raw, origin, authorization), raw, origin, request, now)
         kind = label(request)
         if self._outbound.note is not None:
             self._note(now, "in", origin, request, "", raw)
@@ -278,14 +286,9 @@ class Agent:
         """Read a request that is not right in every way (then `request` is None), not of the protocol, or one too many.
         Return its answer where it goes no further."""
         speaker = self.speaker
-        limit = self.setup.limit
         if request is None:
-            if not is_crowded:
-                greeting = mcp_door.answer(raw, speaker.role, limit, speaker.reading.profile)
-                if greeting is not None:
-                    return greeting
             try:
-                request = letters.read_closely(raw, speaker, limit)
+                request = letters.read_closely(raw, speaker, self.setup.limit)
             except BadRequestError as bad:
                 error = TOO_MANY if is_crowded else bad.error
                 return self._refuse(BadRequestError(bad.id, error), speaker, now)
@@ -299,6 +302,25 @@ class Agent:
                 TOO_MANY,
             )
         return request
+
+    async def _ask_offer(
+        self,
+        offered: Awaitable[Response | None],
+        raw: bytes,
+        origin: str,
+        request: Asked,
+        now: float,
+    ) -> Response:
+        """Answer a request that the protocol does not know. If nothing else does, the machine refuses it."""
+        response = await offered
+        if response is not None:
+            return response
+        if self._outbound.note is not None:
+            self._note(now, "in", origin, request, "", raw)
+        answer = self._request(request.content, origin, now, request.convention)
+        if not isinstance(answer, Answering):
+            answer = await answer
+        return self._response_to(request, label(request), origin, now, answer)
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """Answer something that is not a request."""

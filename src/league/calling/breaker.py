@@ -22,7 +22,7 @@ class CircuitBreaker:
         return now < self.open_until
 
     def failed(self, now: float) -> None:
-        """A call got no answer."""
+        """Count a call that got no answer."""
         self.failures += 1
         if self.failing_since is None:
             self.failing_since = now
@@ -30,7 +30,8 @@ class CircuitBreaker:
             self.open_until = now + OPEN_S
 
     def succeeded(self) -> None:
-        """The peer gave a sign of life, of whatever kind."""
+        """Note a sign of life, of any kind."""
+        # Nearly always nothing failed before, and nothing has to change.
         if self.failing_since is not None:
             self.close()
             self.failing_since = None

@@ -1,4 +1,7 @@
-"""A delivery: one message on its way to one peer, through all its attempts; how it is retried, and how it may end."""
+"""A delivery: one message on its way to one peer, through all its attempts; how it is retried, and how it may end.
+
+The role that makes a delivery sets its policy and its callbacks; after that only the engine changes it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Ending(Enum):
 
 
 class Reaction(TableKey):
-    """What an answer means for the delivery."""
+    """The meaning of an answer for the delivery."""
 
     ANSWERED = "it is the answer"
     ACKNOWLEDGED = "received; the answer may still come as a request of its own"
@@ -67,7 +70,7 @@ class Policy:
     is_guarded: bool = False
     """True if the circuit breaker counts and stops these calls."""
     if_not_understood: Reaction = Reaction.REFUSED
-    """What a call counts as that was understood in no form."""
+    """How a call counts that was understood in no form."""
     accepts_late_answers: bool = False
     """True if an answer to an attempt that timed out counts, as long as no other answer came."""
     is_waited_for: bool = True
@@ -76,7 +79,7 @@ class Policy:
 
 _IN_WORDS: Mapping[Failure, str] = {
     Failure.REFUSED: "connection refused",
-    Failure.FORBIDDEN: "no agent is called there (spec section 7.5)",
+    Failure.FORBIDDEN: "this address may not be called (spec section 7.5)",
     Failure.TIMEOUT: "no answer in time",
     Failure.BROKEN: "no proper answer",
     Failure.BUSY: "busy",
@@ -92,7 +95,7 @@ class FailedAttempt(Struct, frozen=True):
 
     @property
     def in_words(self) -> str:
-        """What went wrong, for people."""
+        """The failure in plain words."""
         return _IN_WORDS.get(self.failure, self.detail)
 
 
@@ -117,7 +120,7 @@ class Attempt(Struct):
     """True after a wrong answer: its corrections are made under this deadline, and there is no other attempt."""
 
     def close(self) -> None:
-        """The next call has a deadline of its own."""
+        """End the attempt: the next call has a deadline of its own."""
         self.ends = None
         self.is_acknowledged = False
 
@@ -130,7 +133,8 @@ def is_refusal(content: Content) -> bool:
 
 
 def interpret_plainly(_: Delivery, content: Content, __: float) -> Interpretation:
-    """An error refuses, and anything else is the answer."""
+    """Read an error as a refusal, and anything else as the answer."""
+    # Types are compared, not asked for with isinstance: this runs for every answer to a broadcast.
     if type(content) is Refusal and not content.understood:
         return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
     if is_refusal(content):
@@ -143,7 +147,7 @@ def _nowhere() -> None:
 
 
 class Delivery(Struct, eq=False):
-    """One message to one peer. The callbacks are told what happens; those left out are not needed."""
+    """One message to one peer. The callbacks are called when something happens; none of them has to be set."""
 
     peer: str
     label: str
@@ -154,14 +158,14 @@ class Delivery(Struct, eq=False):
     on_end: Callable[[Self, Ending, float], None] = lambda *_: None
     on_attempt_failed: Callable[[Self, FailedAttempt, float], None] = lambda *_: None
     interpret: Callable[[Delivery, Content, float], Interpretation] = interpret_plainly
-    """What an answer means."""
+    """Says what an answer means."""
     compose: Callable[[Delivery, float], Message | None] | None = None
-    """The message for the next call, if it changes; None if it is no longer wanted."""
+    """Writes the message of each call, if it changes; None if it is no longer wanted."""
     line: Line = PLAIN
-    """In which form the peer is called."""
+    """The form in which the peer is called."""
     failures: int = 0
     busy_s: float = 0.0
-    """How long the peer was waited for because it said that it is busy."""
+    """How long we have waited because the peer said that it is busy."""
     attempt: Attempt = field(default_factory=Attempt)
     answer: Content | None = None
     is_over: bool = False

@@ -25,7 +25,13 @@ from functools import partial
 from typing import Final
 
 from league.calling.breaker import CircuitBreaker
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Reaction,
+)
 from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
 from league.machine import Blame, Failure, Letter, Outgoing, Ping, Undelivered
@@ -75,7 +81,12 @@ class Calls:
     """The deliveries of one role. `send` and `cancel` write into the step being built; `on_answer` is told of every
     answer, `on_idle` when nothing to a peer is under way any more."""
 
-    def __init__(self, send: Callable[[Outgoing], None], cancel: Callable[[str], None], timers: Timers) -> None:
+    def __init__(
+        self,
+        send: Callable[[Outgoing], None],
+        cancel: Callable[[str], None],
+        timers: Timers,
+    ) -> None:
         self.timers = timers
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
         self.on_idle: Callable[[str], None] | None = None
@@ -86,7 +97,7 @@ class Calls:
         self._count = 0
 
     def forget(self, agent_id: str) -> None:
-        """This peer is not called again."""
+        """Forget a peer that is not called again."""
         self.peers.pop(agent_id, None)
 
     # --- delivering ---------------------------------------------------------------------------------------------------
@@ -106,7 +117,7 @@ class Calls:
         self._retry_at(delivery, at, now)
 
     def hasten(self, delivery: Delivery, now: float) -> None:
-        """Let a delivery leave now that was to leave later."""
+        """Send a delivery now that was to leave later."""
         if not delivery.is_over and self.timers.is_set(delivery):
             self._retry(delivery, now)
 
@@ -138,7 +149,7 @@ class Calls:
             delivery.on_end(delivery, outcome, now)
 
     def answered_by_request(self, delivery: Delivery, now: float) -> None:
-        """The answer came as a request of its own (R-02)."""
+        """End a delivery whose answer came as a request of its own (R-02)."""
         delivery.line.understood(None, now)
         self.end(delivery, Ending.ANSWERED, now)
 
@@ -182,7 +193,8 @@ class Calls:
 
     def _compose(self, delivery: Delivery, now: float) -> bool:
         """Write the message of the next call. Without a message the delivery is over."""
-        message = delivery.compose(delivery, now) if delivery.compose is not None else delivery.message
+        assert delivery.compose is not None, "the caller has looked"
+        message = delivery.compose(delivery, now)
         if message is None:
             self._finish(delivery)
             return False
@@ -192,7 +204,7 @@ class Calls:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def answered(self, letter: Letter, now: float) -> None:
-        """A call was answered: a sign of life, whatever it says."""
+        """Take the answer to a call: a sign of life, whatever it says."""
         key = letter.answers or ""
         delivery = self._under_way.pop((key, letter.peer), None)
         if delivery is None:
@@ -235,6 +247,7 @@ class Calls:
             case Reaction.CORRECTABLE:
                 self.correct(delivery, now)
             case Reaction.CALL_AGAIN:
+                # The peer has read nothing yet, so it gets the whole time again.
                 delivery.attempt.ends = None
                 self._call([delivery], now)
             case Reaction.FAILED:
@@ -245,7 +258,7 @@ class Calls:
                 self._not_understood(delivery, Sign.REFUSED, read, now)
 
     def _wrong(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """Nothing is corrected after the deadline."""
+        """Draw the consequence of a wrong answer; after the deadline it is no answer at all."""
         assert read.consequence is not None, "a wrong answer has one"
         if delivery.attempt.ends is not None and now >= delivery.attempt.ends:
             self._attempt_failed(delivery, Failure.TIMEOUT, "", now)
@@ -253,21 +266,23 @@ class Calls:
             self._react(delivery, read.consequence(now), now)
 
     def _acknowledged(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """The answer may still come as a request of its own, until the attempt ends. A peer that promised it is not
-        doubted before that."""
+        """Wait for an answer that may still come as a request of its own, until the attempt ends."""
         attempt = delivery.attempt
+        # A peer that promised an answer is not doubted before the end. It can promise only once.
         is_believed = read.is_promise and not attempt.is_acknowledged
         attempt.is_acknowledged = True
         patience_s = delivery.line.acknowledged()
         if patience_s is None or attempt.is_last:
             self._await_end(delivery)
             return
-        ends = now if attempt.ends is None else attempt.ends
-        doubted_at = ends if is_believed else min(now + patience_s, ends)
+        doubted_at = now if attempt.ends is None else attempt.ends
+        if not is_believed:
+            doubted_at = min(now + patience_s, doubted_at)
         self._set_timer(delivery, doubted_at, self._doubt)
 
     def _doubt(self, delivery: Delivery, now: float) -> None:
-        """Nothing followed the acknowledgement: perhaps the peer acknowledges what it does not understand."""
+        """Try the next form, because nothing followed the acknowledgement."""
+        # The peer perhaps acknowledges even what it does not understand.
         pause_s = delivery.line.next_form(Sign.IGNORED, None, False)
         if pause_s is None:
             self._await_end(delivery)
@@ -275,7 +290,7 @@ class Calls:
             self._call_in_next_form(delivery, pause_s, now)
 
     def _await_end(self, delivery: Delivery) -> None:
-        """No call is under way, but the time for an answer is not over."""
+        """Wait for the end of the attempt: no call is under way, but an answer may still come."""
         ends = delivery.attempt.ends
         assert ends is not None, "an attempt is open"
         self._set_timer(delivery, ends, self._attempt_ended)
@@ -283,6 +298,7 @@ class Calls:
     def _attempt_ended(self, delivery: Delivery, now: float) -> None:
         ends = delivery.attempt.ends
         if ends is not None and now - ends > LATE_S:
+            # We slept through the peer's answer: it gets another call, at no cost.
             delivery.attempt.ends = None
             self._call([delivery], now)
         else:
@@ -301,22 +317,28 @@ class Calls:
             self._call_in_next_form(delivery, pause_s, now)
 
     def _hung_up(self, delivery: Delivery, detail: str, now: float) -> None:
-        """The connection broke: perhaps over the form of the call."""
+        """React to a broken connection."""
+        # Some peers hang up on a call whose form they do not know.
         if delivery.attempt.is_last or delivery.line.is_proven:
             self._attempt_failed(delivery, Failure.BROKEN, detail, now)
         else:
-            self._not_understood(delivery, Sign.HUNG_UP, Interpretation(_NOT_UNDERSTOOD, detail), now)
+            self._not_understood(
+                delivery,
+                Sign.HUNG_UP,
+                Interpretation(_NOT_UNDERSTOOD, detail),
+                now,
+            )
 
     def _call_in_next_form(self, delivery: Delivery, pause_s: float, now: float) -> None:
-        """Call with a limit of its own: it counts as no attempt."""
+        """Call in the next form, with a limit of its own: a form does not count as an attempt."""
         delivery.attempt.ends = None
         self._retry_at(delivery, now + pause_s, now)
 
     def _never_understood(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """No form helps. A peer that acknowledged one of these calls may still answer by a request of its own (R-02);
-        otherwise its answer to the likeliest call counts."""
+        """End the search for a form: none helped. The answer to the likeliest form counts."""
         read = delivery.line.verdict or read
         if delivery.attempt.is_acknowledged:
+            # It acknowledged one of these calls, and may still answer with a request of its own (R-02).
             self._await_end(delivery)
         elif read.consequence is not None:
             self._wrong(delivery, read, now)
@@ -329,17 +351,18 @@ class Calls:
     # --- failures and retries -----------------------------------------------------------------------------------------
 
     def failed(self, failed: Undelivered, now: float) -> None:
-        """A call got no answer."""
+        """Take the failure of a call, which got no answer."""
         delivery = self._under_way.pop((failed.key, failed.peer), None)
         if delivery is None or not self._call_ended(delivery, failed.key) or delivery.is_over:
             return
         if failed.failure is Failure.TIMEOUT and delivery.policy.accepts_late_answers:
-            # It stays under way, for its answer may be on its way too.
+            # It stays under way, because its answer may still come.
             self._under_way[failed.key, failed.peer] = delivery
             delivery.attempt.timed_out += (failed.key,)
         if failed.blame is Blame.LOCAL:
             self._excuse(delivery, failed.failure, now)
         elif failed.failure is Failure.NOT_UNDERSTOOD:
+            # Somebody answered, if not in JSON-RPC.
             self.peers[failed.peer].breaker.succeeded()
             read = Interpretation(_NOT_UNDERSTOOD, failed.detail)
             self._not_understood(delivery, Sign.NOT_JSON_RPC, read, now)
@@ -349,11 +372,17 @@ class Calls:
             self._wait_while_busy(delivery, failed.retry_after, now)
         else:
             is_peers = failed.blame is Blame.PEER
-            self._attempt_failed(delivery, failed.failure, failed.detail, now, counts_against_peer=is_peers)
+            self._attempt_failed(
+                delivery,
+                failed.failure,
+                failed.detail,
+                now,
+                counts_against_peer=is_peers,
+            )
 
     def _excuse(self, delivery: Delivery, failure: Failure, now: float) -> None:
-        """The fault was ours, so the attempt does not count; but a message that may be said only once was perhaps
-        heard."""
+        """Call again at no cost, because the fault was ours."""
+        # A message that may be said only once was perhaps heard.
         if delivery.policy.retries.refused_only and failure is not Failure.REFUSED:
             self.end(delivery, Ending.FAILED, now)
             return
@@ -363,9 +392,11 @@ class Calls:
         self._retry_at(delivery, retry_at, now)
 
     def _wait_while_busy(self, delivery: Delivery, retry_after: float | None, now: float) -> None:
-        """The peer asks for time: a sign of life, and nobody's fault for a while."""
+        """Give a busy peer the time it asks for: a sign of life, and nobody's fault for a while."""
         self.peers[delivery.peer].breaker.succeeded()
-        wait_s = max(retry_after, SHORTEST_BUSY_S) if retry_after else BUSY_S
+        wait_s = BUSY_S
+        if retry_after:
+            wait_s = max(retry_after, SHORTEST_BUSY_S)
         wait_s = min(wait_s, LONGEST_BUSY_S - delivery.busy_s)
         delivery.busy_s += wait_s
         attempt = delivery.attempt
@@ -375,7 +406,12 @@ class Calls:
         elif delivery.policy.retries == ONCE:
             self.end(delivery, Ending.FAILED, now)
         elif wait_s <= 0:
-            self._attempt_failed(delivery, Failure.BUSY, f"still busy after {LONGEST_BUSY_S:g} seconds", now)
+            self._attempt_failed(
+                delivery,
+                Failure.BUSY,
+                f"still busy after {LONGEST_BUSY_S:g} seconds",
+                now,
+            )
         else:
             # A correction keeps what was left of its time.
             if attempt.is_last and attempt.ends is not None:
@@ -385,9 +421,14 @@ class Calls:
             self._retry_at(delivery, now + wait_s, now)
 
     def _attempt_failed(
-        self, delivery: Delivery, failure: Failure, detail: str, now: float, counts_against_peer: bool = True
+        self,
+        delivery: Delivery,
+        failure: Failure,
+        detail: str,
+        now: float,
+        counts_against_peer: bool = True,
     ) -> None:
-        """An attempt failed that counts: the table of exchanges says whether and when there is another."""
+        """Count a failed attempt: the table of exchanges says whether and when there is another."""
         if delivery.attempt.is_last:
             self._correction_failed(delivery, failure, detail, now)
             return
@@ -400,7 +441,8 @@ class Calls:
         retry_at = None
         if failure is Failure.REFUSED or not retries.refused_only:
             pause_s = retries.delay_before(delivery.failures)
-            retry_at = None if pause_s is None else now + pause_s
+            if pause_s is not None:
+                retry_at = now + pause_s
         delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at), now)
         # The callback may have dropped the delivery.
         if retry_at is None:
@@ -409,7 +451,7 @@ class Calls:
             self._retry_at(delivery, retry_at, now)
 
     def _correction_failed(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
-        """After a wrong answer there is no other attempt: the peer is called again while its time lasts."""
+        """Call again while time remains: after a wrong answer there is no other attempt."""
         ends = delivery.attempt.ends
         if failure is Failure.TIMEOUT or ends is None:
             delivery.on_attempt_failed(delivery, FailedAttempt(Failure.TIMEOUT, detail, None), now)
@@ -435,7 +477,12 @@ class Calls:
         else:
             self._call([delivery], now)
 
-    def _set_timer(self, delivery: Delivery, at: float, action: Callable[[Delivery, float], None]) -> None:
+    def _set_timer(
+        self,
+        delivery: Delivery,
+        at: float,
+        action: Callable[[Delivery, float], None],
+    ) -> None:
         delivery.has_timer = True
         self.timers.set(delivery, at, partial(action, delivery))
 

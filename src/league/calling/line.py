@@ -148,7 +148,11 @@ class OpenBook(Protocol):
     `roster`, if given, knows the peers' conventions."""
 
     def __call__(
-        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+        self,
+        happened: Callable[[Event], None],
+        is_strict: Callable[[], bool],
+        roster: Conventions | None = None,
+        /,
     ) -> Book: ...
 
 
@@ -156,7 +160,11 @@ class PlainBook:
     """The book of a role that calls everybody by the documents."""
 
     def __init__(
-        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+        self,
+        happened: Callable[[Event], None],
+        is_strict: Callable[[], bool],
+        roster: Conventions | None = None,
+        /,
     ) -> None:
         self.conventions: Conventions = {}
 

@@ -33,6 +33,7 @@ class RateLimiter:
         """May this caller make another request now? If so, it is counted."""
         full_at = self._full_at.get(caller)
         if full_at is None:
+            # Only a caller that is new can make the table grow.
             self._make_room(now)
             full_at = now
         elif full_at < now:

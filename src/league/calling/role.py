@@ -10,15 +10,22 @@ from league.calling.engine import Calls
 from league.calling.line import Book
 from league.calling.timers import Timers
 from league.events import Event
-from league.machine import Chance, Letter, Machine, ReplyContent, Step, Undelivered
+from league.machine import (
+    Chance,
+    Letter,
+    Machine,
+    ReplyContent,
+    Step,
+    Undelivered,
+)
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
 
 
 @dataclass(slots=True)
 class Context:
-    """What the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built; `book`
-    knows in which form each peer is called."""
+    """The things that the parts of a role share. `happened`, `reply` and `keep_secret` write into the step being built;
+    `book` knows in which form each peer is called."""
 
     calls: Calls
     timers: Timers
@@ -64,7 +71,9 @@ class RoleMachine(Machine):
             self._refuse(letter, error)
 
     def _refuse(self, letter: Letter, error: PeerError) -> None:
-        about = letter.content.message_type if isinstance(letter.content, Unsealed) else None
+        about = None
+        if isinstance(letter.content, Unsealed):
+            about = letter.content.message_type
         self._reply(letter, error, about)
 
     @abstractmethod

@@ -16,8 +16,8 @@ class _Entry(NamedTuple):
     number: int
 
 
-class _Due(NamedTuple):
-    """What to do when a timer expires."""
+class _Timer(NamedTuple):
+    """A timer that is set: its name, and what to do when it expires."""
 
     name: Hashable
     action: Action
@@ -32,20 +32,21 @@ class Timers:
         # A timer that was cleared stays in the heap until it is the first.
         self._heap: list[_Entry] = []
         self._entries: dict[Hashable, _Entry] = {}
-        self._actions: dict[int, _Due] = {}
+        self._actions: dict[int, _Timer] = {}
         self._count = 0
 
     def set(self, name: Hashable, at: float, action: Action) -> None:
         earlier = self._entries.get(name)
         if earlier is not None:
             if earlier.at == at:
-                self._actions[earlier.number] = _Due(name, action)
+                # Often a timer is set anew to the same time: its place in the heap stays.
+                self._actions[earlier.number] = _Timer(name, action)
                 return
             self.clear(name)
         self._count += 1
         entry = _Entry(at, self._count)
         self._entries[name] = entry
-        self._actions[self._count] = _Due(name, action)
+        self._actions[self._count] = _Timer(name, action)
         heapq.heappush(self._heap, entry)
         if self.next is None or at < self.next:
             self.next = at
@@ -70,4 +71,6 @@ class Timers:
     def _find_next(self) -> None:
         while self._heap and self._heap[0].number not in self._actions:
             heapq.heappop(self._heap)
-        self.next = self._heap[0].at if self._heap else None
+        self.next = None
+        if self._heap:
+            self.next = self._heap[0].at

@@ -9,23 +9,24 @@ from pathlib import Path
 
 from league.cli.source import journal_errors
 from league.terminal import Command, CommandError, add_json_option, print_result
-from league.terminal import tables as terminal
+from league.terminal.tables import counted, plain
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help="a journal, or the folder of a league's journals")
-    parser.add_argument("file", metavar="FILE", help="the copy; a folder (COPY/) takes all journals of a folder")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+    parser.add_argument("file", metavar="FILE", help="the copy; name a folder (COPY/) to copy all journals of a folder")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     add_json_option(parser)
 
 
 def _backup(args: argparse.Namespace) -> int:
-    from league.storage.files import open_readable
+    from league.storage.journal_files import open_readable
 
     target = Path(args.file)
     try:
         with journal_errors():
             copies = _copies(args.journal, args.file)
+            # Everything is checked before anything is written.
             for source, copy in copies.items():
                 open_readable(source).close()
                 _refuse(source, copy, args.force)
@@ -35,31 +36,46 @@ def _backup(args: argparse.Namespace) -> int:
     except OSError as error:
         raise CommandError(f"{target} cannot be written: {error.strerror or error}") from error
     sizes = {copy: copy.stat().st_size for copy in copies.values()}
-    told = {"journal": str(next(iter(copies))), "file": str(target), "bytes": sum(sizes.values())}
-    print_result(args.json, {**told, "files": list(map(str, sizes))}, _backup_lines(args.journal, copies, sizes))
+    document = {
+        "journal": str(next(iter(copies))),
+        "file": str(target),
+        "bytes": sum(sizes.values()),
+        "files": [str(copy) for copy in sizes],
+    }
+    print_result(args.json, document, _backup_lines(args.journal, copies, sizes))
     return 0
 
 
 def _copies(location: str, target: str) -> dict[Path, Path]:
-    """What is copied where. The manager's journal comes first: what it knows by then, its referees' hold too."""
+    """The journals to copy, and where each of them goes.
+
+    The manager's journal comes first: everything it knows by then is also in the journals of its referees, which are
+    copied later.
+    """
     from league.reports.journals import manager_file
     from league.storage import urls
 
-    folder, first, into = urls.parse(location).path, manager_file(location), Path(target)
-    if not folder.is_dir() or not (into.is_dir() or target.endswith(("/", os.sep))):
-        return {first: into}
-    if into.is_dir() and into.samefile(folder):
-        raise CommandError(f"{into} is a folder, and that of the journals itself")
-    return {one: into / one.name for one in (first, *(one for one in sorted(folder.glob("*.db")) if one != first))}
+    source = urls.parse(location).path
+    first = manager_file(location)
+    copy = Path(target)
+    is_folder = copy.is_dir() or target.endswith(("/", os.sep))
+    if not source.is_dir() or not is_folder:
+        return {first: copy}
+    if copy.is_dir() and copy.samefile(source):
+        raise CommandError(f"{copy} is the folder of the journals itself")
+    copies = {first: copy / first.name}
+    for file in sorted(source.glob("*.db")):
+        copies[file] = copy / file.name
+    return copies
 
 
 def _backup_lines(location: str, copies: dict[Path, Path], sizes: dict[Path, int]) -> Iterator[str]:
     for source, copy in copies.items():
-        yield f"{terminal.plain(source)} copied to {terminal.plain(copy)}, {terminal.counted(sizes[copy], 'byte')}"
-    left = [one for one in Path(location).glob("*.db") if one not in copies]
-    if left:
-        others = terminal.counted(len(left), "other journal")
-        yield f"{others} of the folder not copied: name a folder (COPY/) to take all"
+        yield f"{plain(source)} copied to {plain(copy)}, {counted(sizes[copy], 'byte')}"
+    not_copied = [file for file in Path(location).glob("*.db") if file not in copies]
+    if not_copied:
+        journals = counted(len(not_copied), "other journal")
+        yield f"{journals} of the folder not copied: name a folder (COPY/) to copy all"
 
 
 def _refuse(source: Path, target: Path, force: bool) -> None:
@@ -74,12 +90,13 @@ def _refuse(source: Path, target: Path, force: bool) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """What is there is replaced only by a copy that is whole."""
-    from league.storage.files import backup
+    """Copy a journal. An existing file is replaced only by a complete copy."""
+    from league.storage.journal_files import backup
 
     if not target.exists():
         backup(source, target)
         return
+    # A copy that fails half-way must leave the old file as it was.
     fresh = target.with_name(f"{target.name}.new")
     fresh.unlink(missing_ok=True)
     backup(source, fresh)
@@ -96,10 +113,10 @@ COMMANDS = (
         """\
 examples:
   league backup league-data/my_league/journal.db journal-copy.db
-  league backup league-data/my_league journal-copy.db --force    the manager's alone
-  league backup league-data/my_league copy/                      its referees' too, each under its name
+  league backup league-data/my_league journal-copy.db --force    only the manager's journal
+  league backup league-data/my_league copy/                      the referees' journals too, under their names
 
-A league can go on from the copy, so it holds the league's secrets: it is readable by its owner alone. Keep it so.""",
+A league can be resumed from the copy, so the copy holds its secrets. Only its owner can read it: keep it so.""",
         _configure_backup,
         _backup,
     ),

@@ -6,7 +6,7 @@ from league.features import CommandRow, Feature
 
 FEATURE = Feature(
     name="core",
-    about="What it takes to play a league: the three roles, and the operator's commands.",
+    about="The core: the three roles of a league, and the commands of its operator.",
     page="docs/how-to/operate-a-league.md",
     rows=(
         CommandRow("manager", "Play a league", "league.cli.roles"),
@@ -21,7 +21,7 @@ FEATURE = Feature(
         CommandRow("replay-match", "Run a league", "league.cli.operator"),
         CommandRow("close", "Run a league", "league.cli.operator"),
         CommandRow("backup", "Run a league", "league.cli.backup"),
-        CommandRow("watch", "Watch and understand", "league.cli.watch"),
+        CommandRow("watch", "Watch and understand", "league.cli.watch_command"),
         CommandRow("standings", "Watch and understand", "league.cli.show"),
         CommandRow("schedule", "Watch and understand", "league.cli.show"),
         CommandRow("match", "Watch and understand", "league.cli.show"),

@@ -1,6 +1,6 @@
 """`league completion`: a script that lets a shell complete commands, options and their values.
 
-shtab writes it from the parsers of the commands, so it knows what they know.
+shtab makes it from the parsers of the commands, so it is always up to date.
 """
 
 from __future__ import annotations

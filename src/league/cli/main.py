@@ -53,13 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _accept_any_text(*streams: object) -> None:
-    """A terminal with a small alphabet is no reason to fail."""
+    """Replace characters that a terminal cannot show, instead of failing."""
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-# --- the commands there are -------------------------------------------------------------------------------------------
+# --- the commands -----------------------------------------------------------------------------------------------------
 
 
 def modules() -> dict[str, str]:
@@ -129,10 +129,10 @@ def parser_for(*commands: Command | None) -> Parser:
 
 def full_parser(with_others: bool = False) -> Parser:
     """A parser that knows all commands of ours, or those of all installed features."""
-    known = modules()
+    modules_by_name = modules()
     if with_others:
-        known |= _modules_by_others()
-    return parser_for(*(_command(name, module) for name, module in known.items()))
+        modules_by_name |= _modules_by_others()
+    return parser_for(*(_command(name, module) for name, module in modules_by_name.items()))
 
 
 def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
@@ -182,7 +182,7 @@ def overview() -> str:
     return "\n".join(lines) + "\n"
 
 
-# --- running one ------------------------------------------------------------------------------------------------------
+# --- running a command ------------------------------------------------------------------------------------------------
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:

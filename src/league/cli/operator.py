@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 LOOKS = 6
 LOOK_AGAIN_S = 1.0
-"""An agent that did not answer the last probe is looked at again: the manager probes it after 2 seconds."""
+"""The pause before another look at an agent that did not answer: the manager probes it again after 2 seconds."""
 PAUSES_S = (1.0, 2.0)
-"""Pauses before another try, when the manager says that it cannot obey now."""
+"""Pauses before another try, if the manager answers that it cannot take orders now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class OrderCommand:
     note: str = ""
     finds_all: Callable[[Pages], list[str]] | None = None
     objections: Callable[[Pages], list[str]] | None = None
-    """What the operator should know before the order is given; with --anyway it is given all the same."""
+    """Finds reasons not to give the order. With --anyway it is given all the same."""
 
     @property
     def name(self) -> str:
@@ -51,11 +51,11 @@ class OrderCommand:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         if self.finds_all is not None:
             parser.add_argument("targets", metavar=self.row.placeholder, nargs="*", help=self.row.target)
-            parser.add_argument("--all", action="store_true", help="everybody who waits now")
+            parser.add_argument("--all", action="store_true", help="all agents that wait now")
         elif self.row.target:
             parser.add_argument("target", metavar=self.row.placeholder, help=self.row.target)
         if self.objections is not None:
-            parser.add_argument("--anyway", action="store_true", help="even if somebody does not answer")
+            parser.add_argument("--anyway", action="store_true", help="even if an agent does not answer")
         add_operator_options(parser)
         add_json_option(parser)
 
@@ -77,23 +77,25 @@ class OrderCommand:
         from league.terminal.display import Style, paint
 
         objections = look(pages)
-        for _ in range(0 if anyway else LOOKS):
-            if not objections:
-                return
-            time.sleep(LOOK_AGAIN_S)
-            objections = look(pages)
+        if not anyway:
+            # An agent may only have been slow, so it gets a few more chances to answer a probe.
+            for _ in range(LOOKS):
+                if not objections:
+                    return
+                time.sleep(LOOK_AGAIN_S)
+                objections = look(pages)
         if objections and not anyway:
-            raise CommandError(f"{'; '.join(objections)}; to {self.name} all the same: league {self.name} --anyway")
+            raise CommandError(f"{'; '.join(objections)}; use league {self.name} --anyway to {self.name} all the same")
         for objection in objections:
             print_lines([f"{paint('warning:', Style.WARNING)} {objection}"], sys.stderr)
 
     def _targets(self, args: argparse.Namespace, pages: Pages) -> list[str]:
         assert self.finds_all is not None
         if bool(args.targets) == args.all:
-            raise CommandError(f"say whom to {self.name}: one or more agents, or --all", USAGE)
+            raise CommandError(f"name the agents to {self.name}, or use --all", USAGE)
         if args.all:
             return self.finds_all(pages)
-        return list(dict.fromkeys(args.targets))
+        return list(dict.fromkeys(args.targets))  # each once, in the order typed
 
     def _give_all(self, pages: Pages, targets: Sequence[str], token: str, as_json: bool) -> int:
         """Give the order for each target; a refusal for one does not stop the others."""
@@ -105,6 +107,7 @@ class OrderCommand:
             except CommandError as error:
                 failures[target] = str(error)
         lines = [self.done.format(target=answer["target"]) for answer in answers]
+        # With --json the failures are part of the document, otherwise they become the error.
         if as_json or not failures:
             document = {"order": self.name, "done": answers, "failed": failures}
             print_result(as_json, document, lines or ["Nobody waits for approval."])
@@ -115,7 +118,7 @@ class OrderCommand:
 
 
 def _silent_agents(pages: Pages) -> list[str]:
-    """The agents that do not answer: once the league has started it may be too late."""
+    """A sentence for each agent that does not answer: once the league has started, it may be too late."""
     from league.cli.show import silence_in
     from league.terminal.tables import plain
 
@@ -135,7 +138,7 @@ def _waiting(pages: Pages) -> list[str]:
 
 
 HERE = "--manager http://127.0.0.1:8000 --state league-data/my_league"
-TOKEN = "The order needs the admin token of the manager, which is never on the command line."
+TOKEN = "The order needs the manager's admin token, which is never given on the command line."
 _ROWS = {row.name: row for row in ORDER_TABLE}
 ORDERS = (
     OrderCommand(
@@ -148,7 +151,7 @@ ORDERS = (
     ),
     OrderCommand(
         _ROWS["pause"],
-        "The league is paused: running matches finish, no others start.",
+        "The league is paused: running matches finish, but no new ones start.",
         ("league pause", "LEAGUE_ADMIN_TOKEN=... league pause --manager http://127.0.0.1:8000"),
     ),
     OrderCommand(_ROWS["resume"], "The league goes on.", ("league resume", f"league resume {HERE}")),
@@ -160,12 +163,12 @@ ORDERS = (
             'league approve "Ann\'s player" --state league-data/my_league',
             "league approve --all",
         ),
-        "`league agents` shows who waits. The agent becomes a member when it registers the next time.\n",
+        "`league agents` shows which agents wait. An approved agent becomes a member when it registers again.\n",
         finds_all=_waiting,
     ),
     OrderCommand(
         _ROWS["reject"],
-        "{target} is rejected: it is told so when it registers the next time.",
+        "{target} is rejected: its next registration is refused.",
         ("league reject A01 A02", "league reject --all"),
         "`league agents` shows rejected agents; `league approve` lets one in after all.\n",
         finds_all=_waiting,
@@ -181,8 +184,8 @@ ORDERS = (
         "{target} is played again.",
         ("league replay-match R1M1", f"league replay-match R1M1 {HERE}"),
         "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n"
-        "This works after the end too, until the league is closed: agents that have stopped must be started again,\n"
-        "without the journal that says it is over, and a referee with the enrolment key (--state DIR).\n",
+        "This also works after the end, until the league is closed. Agents that have stopped must be started again,\n"
+        "without the journal of the finished league, and a referee with the enrolment key (--state DIR).\n",
     ),
     OrderCommand(_ROWS["close"], "The league is closed: its table is final.", ("league close", f"league close {HERE}")),
 )
@@ -198,6 +201,7 @@ def _token(state: str | None, pages: Pages) -> str:
     token = ADMIN_TOKEN.given_to_command(state)
     if token is not None:
         return token
+    # A manager with default options keeps its token in a folder with the league's name.
     league = pages.json("/api/league")
     try:
         folder = urls.default(str(league["league_id"])).path.parent
@@ -207,7 +211,7 @@ def _token(state: str | None, pages: Pages) -> str:
 
 
 def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str, Any]:
-    """Give an order. All tries have one key: however often it arrives, it is carried out once."""
+    """Give an order. All tries have the same key, so an order that arrives twice is carried out once."""
     from uuid import uuid4
 
     from league.terminal.tables import plain

@@ -1,4 +1,4 @@
-"""Pages of a running agent: plain HTTP, straight to the address that was given, whatever proxies are set."""
+"""Pages of a running agent, read over plain HTTP. Proxies are ignored: the address is always called directly."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from league.terminal.addresses import split_http
 
 TIMEOUT_S = 10.0
 PAUSES_S = (1.0, 2.0, 4.0)
-"""Before another try, when too much was asked at once from here."""
+"""Pauses before another try, if an agent answers that we have asked too often."""
 LARGEST = 64 << 20
-"""No page of ours comes near this."""
+"""The limit on a page, in bytes; our own pages are far smaller."""
 
 
 class Pages:
-    """The pages of one agent, over one connection that is kept. `url` may be its /mcp address or just its host; None is
-    where the manager usually is."""
+    """The pages of an agent, read over one connection.
+
+    `url` may be the agent's /mcp address or only its host. None stands for the manager's usual address.
+    """
 
     def __init__(self, url: str | None) -> None:
         parts = split_http(manager_url(url))
@@ -32,6 +34,7 @@ class Pages:
     def get(self, path: str) -> Any:
         """The document at this path of a manager; None if there is no such match."""
         document = self.json(path)
+        # Only a match may be missing; any other page every manager has.
         if not isinstance(document, dict) and not path.startswith(MATCHES):
             raise CommandError(f"{self.base} is not a League Manager: it has no {path}")
         return document
@@ -56,14 +59,19 @@ class Pages:
         raise CommandError(f"{self.base}{path} is not a page of a League Manager (status {status})")
 
     def post(self, path: str, document: object, token: str) -> tuple[int, bytes]:
-        """Status and body of the answer to a document. It may arrive twice: a lost answer is asked for again."""
+        """Post a document; return status and body of the answer. If the answer is lost, the document is sent again."""
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         return self._ask("POST", path, json.dumps(document).encode(), headers)
 
     def _ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
         status, answer = self._ask_once(method, path, body, headers)
+        # The manager limits how often it is asked, and our own commands must not fail because of that.
         for pause in PAUSES_S:
             if status != 429:
                 break
@@ -72,22 +80,27 @@ class Pages:
         return status, answer
 
     def _ask_once(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
     ) -> tuple[int, bytes]:
         try:
             return self._try(method, path, body, headers or {})
         except (HTTPException, OSError):
-            # The connection was kept too long, or it never was: one more try tells.
+            # The agent may have closed a connection that was idle for long, so one failure means nothing.
             self._connection.close()
         try:
             return self._try(method, path, body, headers or {})
         except (HTTPException, OSError) as error:
             self._connection.close()
-            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise CommandError(f"nobody answers at {self.base}: {why}") from error
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise CommandError(f"nobody answers at {self.base}: {reason}") from error
 
     def _try(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        self._connection.request(method, path, body, headers={"Accept": "application/json", **headers})
+        all_headers = {"Accept": "application/json", **headers}
+        self._connection.request(method, path, body, headers=all_headers)
         answer = self._connection.getresponse()
         return answer.status, answer.read(LARGEST)
 

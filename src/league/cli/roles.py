@@ -30,11 +30,13 @@ def _player(args: argparse.Namespace) -> int:
     chosen = options.read(args, options.PlayerOptions)
     specs = chosen.strategy.split(",")
     _refuse_foreign_options(chosen, specs)
-    return players.run(chosen, [players.load(specs[number % len(specs)], chosen) for number in range(chosen.count)])
+    # With several strategies, the players take them in turn.
+    entrants = [players.load(specs[number % len(specs)], chosen) for number in range(chosen.count)]
+    return players.run(chosen, entrants)
 
 
 def _refuse_foreign_options(chosen: options.PlayerOptions, strategies: Sequence[str]) -> None:
-    """An option of a strategy that does not play is a mistake."""
+    """Refuse options of a strategy that does not play: they would do nothing."""
     for row in features.own(StrategyRow):
         if not row.options or row.name in strategies:
             continue
@@ -49,10 +51,11 @@ COMMANDS = (
         "run the League Manager",
         """\
 example: league manager --players 4 --referees 2
-  starts the league when four players and two referees have registered; the same --journal given again resumes it
+  starts the league when four players and two referees have registered; start it again with the same --journal to
+  resume the league
 example: league manager --start 18:30 --enrolment approve
-  starts it at half past six with whoever the operator let in (league approve); the admin token is told at the first
-  start and kept in the journal's folder, or in --state DIR, or is what LEAGUE_ADMIN_TOKEN says""",
+  starts the league at half past six with the agents that the operator has approved (league approve); the admin token
+  is in the journal's folder, in --state DIR, or in LEAGUE_ADMIN_TOKEN""",
         partial(options.configure, role=options.ManagerOptions),
         _manager,
     ),
@@ -61,7 +64,7 @@ example: league manager --start 18:30 --enrolment approve
         "run a referee",
         """\
 example: league referee --manager http://127.0.0.1:8000/mcp
-  without --journal a referee forgets its matches when it is killed, and the manager gives them to another""",
+  without --journal, a referee that is killed forgets its matches, and the manager gives them to another referee""",
         partial(options.configure, role=options.RefereeOptions),
         _referee,
     ),
@@ -77,11 +80,11 @@ examples:
   league player --strategy llm --base-url http://127.0.0.1:11434/v1 --model llama3.2
 
 built-in strategies: random, always_even, always_odd, alternate, mirror, frequency,
-human (asks in this terminal), mcp (asks whoever is connected over MCP: a person or an assistant), llm
-Your own is a league.Player (from league import Player, serve), or any class with a method choose(self, turn)
-that returns one of turn.options. It is made without arguments, one for each player; its methods may be async.
-What goes wrong in it is shown here in full, with the message that caused it.
-A language model (llm) is asked through any OpenAI-compatible provider; the key is in LEAGUE_LLM_KEY.""",
+human (asks in this terminal), mcp (asks a person or an assistant that is connected over MCP), llm
+Your own strategy is a league.Player (from league import Player, serve), or any class with a method choose(self, turn)
+that returns one of turn.options. Each player gets an object of its own, made without arguments; methods may be async.
+Errors in your code are shown here in full, with the message that caused them.
+A language model (llm) can be from any OpenAI-compatible provider; the API key is in LEAGUE_LLM_KEY.""",
         partial(options.configure, role=options.PlayerOptions),
         _player,
     ),

@@ -1,126 +1,193 @@
-"""`league standings`, `schedule`, `match`, `agents`: a league as it is, from a running manager or a journal."""
+"""`league standings`, `schedule`, `match`, `agents`: a league as it is now, from a running manager or a journal.
+
+Each command finds a document, prints it as it is for --json, and as lines for people otherwise.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from league.cli.source import LeagueSource, add_match_options, add_source_options, match_in, source_of
-from league.terminal import Command, CommandError, examples, print_result
-from league.terminal import tables as terminal
+from league.terminal import Command, CommandError, examples, print_result, tables
 
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
-MATCH = ("round_id", "match_id", "player_A_id", "player_B_id", "status", "winner", "outcome", "referee_id")
 AGENTS = ("agent", "role", "name", "state", "technical losses", "speaks", "deviations", "endpoint")
 REFUSED = ("request", "role", "name", "match_id", "code", "detail", "endpoint")
 WAITING = ("applicant_id", "role", "display_name", "origin", "endpoint")
 
+Document = Mapping[str, Any]
+"""A JSON object of the manager's API (Any: JSON)."""
 Find = Callable[[LeagueSource, argparse.Namespace], Any]
-"""What a command looks for: the document of --json (Any: JSON)."""
+"""Finds the document of a command, as --json prints it (Any: JSON)."""
 Lines = Callable[[LeagueSource, Any], Iterator[str]]
-"""The same for people."""
+"""Makes lines for people from that document."""
 
 
 def _shows(find: Find, lines: Lines) -> Callable[[argparse.Namespace], int]:
     def run(args: argparse.Namespace) -> int:
         source = source_of(args)
-        found = find(source, args)
-        print_result(args.json, found, lines(source, found))
+        document = find(source, args)
+        print_result(args.json, document, lines(source, document))
         return 0
 
     return run
 
 
-def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
-    found = match_in(source, args.match_id)
-    if found is None:
-        raise CommandError(f"there is no match {args.match_id!r} in this league")
-    found.pop("records", None)  # what its referees told is a long story: `league explain` tells it
-    return found
+# --- standings --------------------------------------------------------------------------------------------------------
 
 
 def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     league = source.get("/api/league")
-    table = source.get("/api/standings")
-    yield from terminal.render_standings(table)
-    if table["unverified"]:
-        yield f"\n{terminal.unverified(table['unverified'])}"
-    yield f"\n{terminal.plain(league['league_id'])}: {terminal.progress(league)}"
+    document = source.get("/api/standings")
+    yield from tables.render_standings(document)
+    if document["unverified"]:
+        yield f"\n{tables.unverified(document['unverified'])}"
+    yield f"\n{tables.plain(league['league_id'])}: {tables.progress(league)}"
 
 
-def _schedule(source: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
-    named = {one["agent_id"]: f"{one['agent_id']} {one['display_name']}" for one in source.get("/api/agents")["agents"]}
+# --- schedule ---------------------------------------------------------------------------------------------------------
+
+
+def _schedule(source: LeagueSource, document: Document) -> Iterator[str]:
+    names = {}
+    for agent in source.get("/api/agents")["agents"]:
+        names[agent["agent_id"]] = f"{agent['agent_id']} {agent['display_name']}"
     rows: list[list[object]] = []
-    unverified = any(match["verified"] is False for one in document["rounds"] for match in one["matches"])
-    for one in document["rounds"]:
-        for match in one["matches"]:
-            names = {seat: named.get(match[seat], match[seat]) for seat in ("player_A_id", "player_B_id")}
-            rows.append([*({**match, **names}[name] for name in MATCH), *[_proof(match)] * unverified])
-        if one["bye"]:
-            bye = named.get(one["bye"], one["bye"])
-            rows.append([one["round_id"], None, bye, None, "BYE", None, None, None, *[None] * unverified])
-    head = (*SCHEDULE, *["proof"] * unverified)
-    yield from terminal.table(head, rows) if rows else ["There is no schedule yet: not everybody has registered."]
+    for round_ in document["rounds"]:
+        rows += [_match_row(match, names) for match in round_["matches"]]
+        if round_["bye"]:
+            player = names.get(round_["bye"], round_["bye"])
+            rows.append([round_["round_id"], None, player, None, "BYE", None, None, None, None])
+    if not rows:
+        yield "There is no schedule yet: not all agents have registered."
+        return
+    head = [*SCHEDULE, "proof"]
+    if not any(row[-1] for row in rows):
+        # The last column is for the rare league with an unverified result.
+        head.pop()
+        for row in rows:
+            row.pop()
+    yield from tables.table(head, rows)
 
 
-def _match(_: LeagueSource, match: Mapping[str, Any]) -> Iterator[str]:
-    """The details of a game stand below the match's own fields."""
-    shown = {name: value for name, value in match.items() if name not in ("details", "verified")}
+def _match_row(match: Document, names: Mapping[str, str]) -> list[object]:
+    return [
+        match["round_id"],
+        match["match_id"],
+        names.get(match["player_A_id"], match["player_A_id"]),
+        names.get(match["player_B_id"], match["player_B_id"]),
+        match["status"],
+        match["winner"],
+        match["outcome"],
+        match["referee_id"],
+        "unverified" if match["verified"] is False else None,
+    ]
+
+
+# --- match ------------------------------------------------------------------------------------------------------------
+
+
+def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
+    match = match_in(source, args.match_id)
+    if match is None:
+        raise CommandError(f"there is no match {args.match_id!r} in this league")
+    match.pop("records", None)  # the referees' records are long: `league explain` tells their story
+    return match
+
+
+def _match(_: LeagueSource, match: Document) -> Iterator[str]:
+    """The match's own fields, and below them the details of its game."""
+    fields = {name: value for name, value in match.items() if name not in ("details", "verified")}
     if match["verified"] is not None:
-        shown["proof"] = "verified" if match["verified"] else "unverified"
+        fields["proof"] = "verified" if match["verified"] else "unverified"
     if isinstance(match["decided_at"], float):
-        shown["decided_at"] = f"{datetime.fromtimestamp(match['decided_at'], UTC):%Y-%m-%d %H:%M:%S UTC}"
+        moment = datetime.fromtimestamp(match["decided_at"], UTC)
+        fields["decided_at"] = f"{moment:%Y-%m-%d %H:%M:%S UTC}"
     if isinstance(match["details"], dict):
-        shown |= {name: value for name, value in match["details"].items() if name not in shown}
-    yield from terminal.table(("", ""), [[name.replace("_", " "), _text(value)] for name, value in shown.items()])[1:]
+        for name, value in match["details"].items():
+            fields.setdefault(name, value)
+    rows = [[_title(name), _text(value)] for name, value in fields.items()]
+    yield from tables.table(("", ""), rows)[1:]
 
 
-def _proof(match: Mapping[str, Any]) -> str | None:
-    return "unverified" if match["verified"] is False else None
+def _title(field: str) -> str:
+    return field.replace("_", " ")
 
 
 def _text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _agents(_: LeagueSource, document: Mapping[str, Any]) -> Iterator[str]:
-    silent = silence_in(document)
-    rows = [
-        [
-            *(one[name] for name in ("agent_id", "role", "display_name")),
-            silent.get(one["agent_id"]) or one["status"],
-            one["technical_losses"],
-            one["convention"],
-            ", ".join(sorted({deviation["requirement"] for deviation in one["deviations"]})) or None,
-            one["endpoint"],
-        ]
-        for one in sorted(document["agents"], key=lambda one: (one["role"], len(one["agent_id"]), one["agent_id"]))
-    ]
-    yield from terminal.table(AGENTS, rows) if rows else ["Nobody has registered yet."]
-    if contested := [[one["agent_id"], detail] for one in document["agents"] for detail in one["contested"]]:
-        yield "\nContested: two agents seem to go by one name."
-        yield from terminal.table(("agent", "what was seen"), contested)
-    if waiting := [[one[name] for name in WAITING] for one in document["applicants"]]:
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
+def _agents(_: LeagueSource, document: Document) -> Iterator[str]:
+    agents = sorted(document["agents"], key=_by_role_and_id)
+    if agents:
+        silence = silence_in(document)
+        yield from tables.table(AGENTS, [_agent_row(agent, silence) for agent in agents])
+    else:
+        yield "Nobody has registered yet."
+    contested = []
+    for agent in document["agents"]:
+        contested += [[agent["agent_id"], detail] for detail in agent["contested"]]
+    if contested:
+        yield "\nContested: two agents seem to use the same name."
+        yield from tables.table(("agent", "observation"), contested)
+    if document["applicants"]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID or --all, league reject APPLICANT_ID):"
-        yield from terminal.table([name.replace("_", " ") for name in WAITING], waiting)
-    if rejected := [[one[name] for name in WAITING] for one in document["rejected"]]:
+        yield from _columns(document["applicants"], WAITING)
+    if document["rejected"]:
         yield "\nRejected by the operator (league approve APPLICANT_ID lets one in after all):"
-        yield from terminal.table([name.replace("_", " ") for name in WAITING], rejected)
-    if refused := [[one[name] or None for name in REFUSED] for one in document["refused"]]:
+        yield from _columns(document["rejected"], WAITING)
+    if document["refused"]:
         yield "\nRefused:"
-        yield from terminal.table([name.replace("_", " ") for name in REFUSED], refused)
+        yield from _columns(document["refused"], REFUSED)
 
 
-def silence_in(document: Mapping[str, Any]) -> dict[str, str]:
-    """Who does not answer, of /api/agents, since when by the clock of whoever reads it, and why, if that is known."""
-    return {
-        one["agent_id"]: f"not answering since {datetime.fromtimestamp(one['since'], UTC).astimezone():%H:%M:%S}"
-        + (f" ({one['why']})" if one["why"] else "")
-        for one in document["not_answering"]
-    }
+def _by_role_and_id(agent: Document) -> tuple[str, int, str]:
+    """P2 comes before P10: shorter ids come first."""
+    return agent["role"], len(agent["agent_id"]), agent["agent_id"]
+
+
+def _agent_row(agent: Document, silence: Mapping[str, str]) -> list[object]:
+    deviations = {deviation["requirement"] for deviation in agent["deviations"]}
+    return [
+        agent["agent_id"],
+        agent["role"],
+        agent["display_name"],
+        silence.get(agent["agent_id"]) or agent["status"],
+        agent["technical_losses"],
+        agent["convention"],
+        ", ".join(sorted(deviations)) or None,
+        agent["endpoint"],
+    ]
+
+
+def _columns(rows: Sequence[Document], names: Sequence[str]) -> list[str]:
+    """A table of these fields; empty ones are shown as missing."""
+    return tables.table(
+        [_title(name) for name in names],
+        [[row[name] or None for name in names] for row in rows],
+    )
+
+
+def silence_in(document: Document) -> dict[str, str]:
+    """Since when agents of /api/agents do not answer, and why, if that is known. Times are in the reader's zone."""
+    sentences = {}
+    for agent in document["not_answering"]:
+        since = datetime.fromtimestamp(agent["since"], UTC).astimezone()
+        sentence = f"not answering since {since:%H:%M:%S}"
+        if agent["why"]:
+            sentence += f" ({agent['why']})"
+        sentences[agent["agent_id"]] = sentence
+    return sentences
 
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""Where a league is looked at: the pages of a running manager, or its journal, which shows the same documents."""
+"""The two sources of a league's documents: the pages of a running manager, or a journal. Both have the same ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from league.terminal import USAGE, CommandError, add_json_option
 from league.terminal.addresses import agent_url, usual_manager
 
 if TYPE_CHECKING:
-    from league.manager.league import LeagueManager
+    from league.manager.league_manager import LeagueManager
 
 MATCHES = "/api/matches/"
 
 
 class LeagueSource(Protocol):
-    """Where a league can be looked at."""
+    """A source of documents about a league."""
 
     def get(self, path: str) -> Any:
         """The document at this path of the API; None if there is none."""
@@ -26,7 +26,7 @@ class LeagueSource(Protocol):
 
 @contextmanager
 def journal_errors() -> Iterator[None]:
-    """Turn a journal that cannot be read into an error of the command, in the journal's own sentence."""
+    """Let the command fail with the journal's own sentence if the journal cannot be read."""
     from league.storage.notices import JournalError
 
     try:
@@ -36,51 +36,55 @@ def journal_errors() -> Iterator[None]:
 
 
 def add_manager_option(parser: argparse.ArgumentParser) -> None:
-    """`--manager`: which manager."""
+    """Add `--manager`."""
     parser.add_argument(
-        "--manager", metavar="URL", help="a running manager (default: LEAGUE_MANAGER, else http://127.0.0.1:8000)"
+        "--manager",
+        metavar="URL",
+        help="a running manager (default: LEAGUE_MANAGER, otherwise http://127.0.0.1:8000)",
     )
 
 
 def add_operator_options(parser: argparse.ArgumentParser) -> None:
-    """Which manager, and where its admin token is."""
+    """Add the options of an order: the manager, and the folder of its admin token."""
     add_manager_option(parser)
     parser.add_argument(
-        "--state", metavar="DIR", help="the folder where the manager keeps its admin token (else: LEAGUE_ADMIN_TOKEN)"
+        "--state",
+        metavar="DIR",
+        help="the folder where the manager keeps its admin token (default: LEAGUE_ADMIN_TOKEN is used)",
     )
 
 
-def manager_url(given: str | None) -> str:
-    """Where the manager takes requests: as the command line says, else as usual."""
-    url = given or usual_manager()
+def manager_url(typed: str | None) -> str:
+    """The URL of the manager: the one typed, otherwise the usual one."""
+    url = typed or usual_manager()
     try:
         return agent_url(url)
     except ValueError as error:
-        told = f"{url!r} is no address of a manager; it looks like http://127.0.0.1:8000"
-        raise CommandError(told, USAGE) from error
+        sentence = f"{url!r} is not the address of a manager, which looks like http://127.0.0.1:8000"
+        raise CommandError(sentence, USAGE) from error
 
 
 def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) -> None:
-    """The options of a command that looks at a league."""
+    """Add the options of a command that looks at a league."""
     add_manager_option(parser)
-    parser.add_argument("--journal", metavar="URL", help="a journal, or the folder it is in, instead")
+    parser.add_argument("--journal", metavar="URL", help="a journal, or its folder, instead of a running manager")
     if with_json:
         add_json_option(parser)
 
 
 def add_match_options(parser: argparse.ArgumentParser) -> None:
-    """The options of a command that looks at a match."""
+    """Add the options of a command that looks at a match."""
     parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
     add_source_options(parser)
 
 
 def source_of(args: argparse.Namespace) -> LeagueSource:
-    """Where the command is to look."""
+    """The source that the options name."""
     if args.manager and args.journal:
         raise CommandError("give --manager or --journal, not both", USAGE)
     if args.journal:
         return JournalPages(args.journal)
-    from league.cli.pages import Pages
+    from league.cli.pages import Pages  # imported here because a journal needs no HTTP
 
     return Pages(args.manager)
 
@@ -91,7 +95,7 @@ def match_in(source: LeagueSource, match_id: str) -> Any:
 
 
 class JournalPages:
-    """What a manager would show of the league in a journal."""
+    """The documents that a manager would show of the league in a journal."""
 
     def __init__(self, location: str) -> None:
         from league.reports.journals import replay
@@ -106,12 +110,13 @@ class JournalPages:
         if path.startswith(MATCHES):
             return views.match(manager, unquote(path.removeprefix(MATCHES)))
         if path in views.PAGES:
+            # The same functions that a running manager answers with.
             return views.PAGES[path](manager, self._replayed.seq)
         return _document(path.removeprefix("/api/"), manager)
 
 
 def _document(view_name: str, manager: LeagueManager) -> Any:
-    """The document of a view that a feature brings; None if there is no such view (Any: JSON)."""
+    """The document of a feature's view; None if there is no such view (Any: JSON)."""
     from league.features import ViewRow, every
     from league.hosting.background import document_of
 

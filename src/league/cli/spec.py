@@ -1,13 +1,20 @@
-"""`league spec`: the specification, whole or a section of it."""
+"""`league spec`: the specification, or a section of it."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from league.hosting import specification
+from league.hosting.specification import Section
 from league.terminal import Command, add_json_option, examples, print_result
 
-EXAMPLE = examples("league spec", "league spec 5.11", "league spec GAME_OVER", "league spec all")
+EXAMPLE = examples(
+    "league spec",
+    "league spec 5.11",
+    "league spec GAME_OVER",
+    "league spec all",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,13 +30,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     text = specification.text()
     if args.section is None:
-        found = list(specification.sections(text))
-        listed = [{"section": number, "title": title} for number, title, _ in found]
-        print_result(args.json, listed, (f"{'  ' * ('.' in one)}{one} {title}" for one, title, _ in found))
+        sections = list(specification.sections(text))
+        document = [{"section": section.number, "title": section.title} for section in sections]
+        print_result(args.json, document, map(_list_line, sections))
         return 0
-    shown = text.splitlines() if args.section == "all" else specification.section(text, args.section)
-    print_result(args.json, {"section": args.section, "text": "\n".join(shown)}, shown)
+    if args.section == "all":
+        lines: Sequence[str] = text.splitlines()
+    else:
+        lines = specification.section(text, args.section)
+    print_result(args.json, {"section": args.section, "text": "\n".join(lines)}, lines)
     return 0
+
+
+def _list_line(section: Section) -> str:
+    indent = "  " if "." in section.number else ""
+    return f"{indent}{section.number} {section.title}"
 
 
 COMMANDS = (Command("spec", "show the specification, or a section of it", EXAMPLE, configure, run),)

@@ -94,8 +94,10 @@ class FormLine(Struct, eq=False):
 
     @property
     def answering_form(self) -> Form:
-        """The form that an answer belongs to which came as a request of its own."""
-        return self._best if self._was_acknowledged else self.form
+        """The form that was answered, if the answer came as a request of its own."""
+        if self._was_acknowledged:
+            return self._best
+        return self.form
 
     def routed(self, address: Address) -> Address:
         form = self.form
@@ -113,11 +115,14 @@ class FormLine(Struct, eq=False):
         if not self._was_acknowledged:
             self._was_acknowledged = True
             self._noticed = self.form
-        # Some acknowledge what they do not know, so the next form is tried soon.
         has_next = len(self._untried or self.candidates) > 1
-        return PATIENCE_S if has_next and not self.is_proven else None
+        if self.is_proven or not has_next:
+            return None
+        # Some acknowledge what they do not know, so the next form is tried soon.
+        return PATIENCE_S
 
     def next_form(self, sign: Sign, verdict: Interpretation | None, tells_more: bool) -> float | None:
+        # An answer without JSON-RPC may be an answer all the same: then the player has read the call.
         if sign is Sign.NOT_JSON_RPC and not self.is_harmless:
             return None
         # A form whose connection broke may just have been unlucky: it is not ruled out.
@@ -126,7 +131,12 @@ class FormLine(Struct, eq=False):
         self.verdict = self.verdict or verdict
         untried = (self._untried or self.candidates)[1:]
         if sign is Sign.NOT_JSON_RPC:
-            untried = tuple(sorted(untried, key=lambda form: form.convention is not Convention.BARE))
+            # An agent that answers without a frame probably wants the message without one.
+            bare_first = sorted(
+                untried,
+                key=lambda form: form.convention is not Convention.BARE,
+            )
+            untried = tuple(bare_first)
         if not untried:
             return None
         self._untried = untried
@@ -146,7 +156,8 @@ class FormLine(Struct, eq=False):
     def begin_again(self) -> None:
         # The form that was tried last comes early: its answer may still be on its way.
         order = dict.fromkeys((self._best, self.form, *self.candidates))
-        self._untried = tuple(form for form in order if form not in self._ruled_out) or (self._best,)
+        possible = tuple(form for form in order if form not in self._ruled_out)
+        self._untried = possible or (self._best,)
         self.verdict = None
 
     def forget(self) -> None:
@@ -162,13 +173,19 @@ class PeerBook:
     book of a referee or player keeps what events say. Under the strict profile every line is plain."""
 
     def __init__(
-        self, happened: Callable[[Event], None], is_strict: Callable[[], bool], roster: Conventions | None = None, /
+        self,
+        happened: Callable[[Event], None],
+        is_strict: Callable[[], bool],
+        roster: Conventions | None = None,
+        /,
     ) -> None:
         self._happened = happened
         self._is_strict = is_strict
         self._learned: dict[str, Convention] = {}
         """By endpoint; that of our own manager by its id, since it stays the same wherever the manager is."""
-        self.conventions: Conventions = self._learned if roster is None else roster
+        self.conventions: Conventions = self._learned
+        if roster is not None:
+            self.conventions = roster
         self._take_matches_at_page: set[str] = set()
 
     # --- what is known ------------------------------------------------------------------------------------------------
@@ -176,13 +193,29 @@ class PeerBook:
     def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
         self._learn(agent_id, agent_id, endpoint, convention, now)
 
-    def _learn(self, key: str, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
+    def _learn(
+        self,
+        key: str,
+        agent_id: str,
+        endpoint: str,
+        convention: Convention,
+        now: float,
+    ) -> None:
         if self.conventions.get(key) is not convention:
-            self._happened(ConventionLearned(at=now, agent_id=agent_id, endpoint=endpoint, convention=convention.value))
+            self._happened(
+                ConventionLearned(
+                    at=now,
+                    agent_id=agent_id,
+                    endpoint=endpoint,
+                    convention=convention.value,
+                )
+            )
 
     def apply(self, event: Event) -> None:
         if isinstance(event, ConventionLearned):
-            key = MANAGER if event.agent_id == MANAGER else event.endpoint
+            key = event.endpoint
+            if event.agent_id == MANAGER:
+                key = MANAGER
             self._learned[key] = convention_of(event.convention)
         elif isinstance(event, Registered):
             if event.new_league:
@@ -204,12 +237,18 @@ class PeerBook:
     def line(self, to: Address, purpose: Purpose, pause_s: float = 0.0) -> Line:
         if self._is_strict():
             return PLAIN
-        key = to.endpoint if purpose in _BY_ENDPOINT else to.agent_id
+        key = to.agent_id
+        if purpose in _BY_ENDPOINT:
+            key = to.endpoint
         line = FormLine(self._candidates(to, purpose), pause_s=pause_s)
         line.is_harmless = purpose is not Purpose.CHOOSE
         # A broken connection proves nothing where the message must not arrive twice: it may have been read.
         is_known = self.conventions.get(key) is not None
-        line.is_proven = is_known or purpose in (Purpose.TELL, Purpose.CHOOSE, Purpose.START)
+        line.is_proven = is_known or purpose in (
+            Purpose.TELL,
+            Purpose.CHOOSE,
+            Purpose.START,
+        )
         if purpose in _LEARNING:
             line.learns = True
             line.learn = self._learner(key, to)
@@ -228,6 +267,7 @@ class PeerBook:
 
     def _learner(self, key: str, to: Address) -> Callable[[Form, float], None]:
         def learn(form: Form, now: float) -> None:
+            # A page takes one kind of message: what works there says nothing about other calls.
             if form.endpoint == to.endpoint:
                 self._learn(key, to.agent_id, to.endpoint, form.convention, now)
             else:

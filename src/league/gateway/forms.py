@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from league.gateway import tools
+from league.gateway.foreign_json import as_object
 from league.gateway.normalise import OTHER_TYPES
 from league.gateway.registrations import META_FIELDS
 from league.gateway.tools import Session, Tool
@@ -17,7 +18,14 @@ from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import ENVELOPED, NESTED_METHODS, TOOLS_CALL, RpcAnswer, is_int, joined_halves
+from league.protocol.jsonrpc import (
+    ENVELOPED,
+    NESTED_METHODS,
+    TOOLS_CALL,
+    RpcAnswer,
+    is_int,
+    joined_halves,
+)
 from league.protocol.judge import ENVELOPE
 from league.protocol.messages import Message
 
@@ -60,7 +68,11 @@ def halved(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frame(
-    convention: Convention, request_id: int, tool: Tool, body: bytes, session: Session = tools.NO_SESSION
+    convention: Convention,
+    request_id: int,
+    tool: Tool,
+    body: bytes,
+    session: Session = tools.NO_SESSION,
 ) -> bytes:
     """Put a request around an encoded message. Whatever the frame, the message carries its type, unless a tool declares
     others of its fields alone."""
@@ -94,8 +106,7 @@ def with_flat_meta(message: Message, body: bytes) -> bytes:
 
 
 def answer_in(value: object) -> RpcAnswer:
-    """Return what an answer says, in whatever shape (R-02): `result`, or `params`, or the body itself; then MCP
-    content."""
+    """Return the content of an answer of any shape (R-02): `result`, `params` or the body itself, then MCP content."""
     try:
         return _unwrapped(jsonrpc.answer_in(value))
     except PeerError as problem:
@@ -121,12 +132,16 @@ def _loosely(value: Mapping[str, Any], problem: PeerError) -> RpcAnswer:
 
 
 def _error(error: object, broken: Violation) -> RpcAnswer:
-    fields = error if isinstance(error, dict) else {"error_detail": str(error)}
+    fields: dict[str, Any] = {"error_detail": str(error)}
+    if isinstance(error, dict):
+        fields = error
     number = fields.get("code")
     if not is_int(number):
         number = None
-    data = fields.get("data")
-    content = data if isinstance(data, dict) else fields
+    content = fields
+    # The error of the documents is the `data` of a JSON-RPC error.
+    if isinstance(fields.get("data"), dict):
+        content = fields["data"]
     return RpcAnswer(content, number, True, (broken,))
 
 
@@ -139,32 +154,44 @@ def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
         return replace(answer, content=whole)
     if not isinstance(content, dict) or not ("content" in content or "structuredContent" in content):
         return answer
+    # A message of the documents may have a field called `content`, too.
     if "message_type" in content:
         return answer
     has_failed = content.get("isError") is True
     is_error = answer.is_error or has_failed
-    return replace(answer, content=returned(content), is_error=is_error, is_tool_error=has_failed)
+    return replace(
+        answer,
+        content=returned(content),
+        is_error=is_error,
+        is_tool_error=has_failed,
+    )
 
 
 def returned(content: Mapping[str, Any]) -> object:
-    """Return what a tool returned: a message, if it is one; a lone text under `text`, any other lone value under
+    """Return a tool's result: a message, if it is one; a lone text under `text`; any other lone value under
     `result`."""
     structured = content.get("structuredContent")
     if isinstance(structured, dict):
         return _structured(structured)
     parts = content.get("content")
-    first = parts[0] if isinstance(parts, list) and parts else None
-    text = first.get("text") if isinstance(first, dict) else None
-    return _read_text(text) if isinstance(text, str) else content
+    if not isinstance(parts, list) or not parts:
+        return content
+    text = as_object(parts[0]).get("text")
+    if not isinstance(text, str):
+        return content
+    return _read_text(text)
 
 
 def _structured(structured: Mapping[str, Any]) -> object:
-    result = structured.get("result")
+    # Libraries put anything that is no object under `result`, alone.
     if len(structured) != 1:
         return structured
+    result = structured.get("result")
     if isinstance(result, str):
         return _read_text(result)
-    return result if isinstance(result, dict | list) else structured
+    if isinstance(result, dict | list):
+        return result
+    return structured
 
 
 def _read_text(text: str) -> object:
@@ -181,19 +208,27 @@ def _read_text(text: str) -> object:
 
 def event_data(body: bytes) -> bytes:
     """Return the data of the last event in a server-sent stream: the answer, as MCP's streamable HTTP sends it."""
-    events = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
-    data = b""
-    for event in events:
-        lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
+    text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    last = b""
+    for event in text.split(b"\n\n"):
+        lines = [line for line in event.split(b"\n") if line.startswith(b"data:")]
         if lines:
-            data = b"\n".join(lines)
-    return data
+            data = (line.removeprefix(b"data:").removeprefix(b" ") for line in lines)
+            last = b"\n".join(data)
+    return last
 
 
 def tool_result(result: Message | dict[str, Any], *, beside: bool = True) -> dict[str, Any]:
-    """Return the result of a `tools/call`: as MCP has it, and `beside` it plain as anybody else does. Any: JSON."""
+    """Return the result of a `tools/call` as MCP has it, with `beside` also as the plain fields of the message. Any:
+    JSON."""
     plain = msgspec.to_builtins(result)
     text = msgspec.json.encode(plain).decode()
     content = [{"type": "text", "text": text}]
-    wrapped = {"content": content, "structuredContent": plain, "isError": False}
-    return {**plain, **wrapped} if beside else wrapped
+    wrapped = {
+        "content": content,
+        "structuredContent": plain,
+        "isError": False,
+    }
+    if beside:
+        return {**plain, **wrapped}
+    return wrapped

@@ -25,15 +25,24 @@ from msgspec import Struct
 from league.calling.delivery import Delivery, Ending, Policy
 from league.calling.line import PLAIN, Line, Purpose
 from league.events import DispatchLearned
-from league.gateway.assignments import MatchAssignment, StartMatch, spelled_out
+from league.gateway.foreign_assignments import MatchAssignment, StartMatch, spelled_out
 from league.machine import Content
-from league.manager.dispatch import ANNOUNCED, POLLED, Dispatch, Dispatches, longest_match_s
+from league.manager.dispatch import (
+    ANNOUNCED,
+    POLLED,
+    Dispatch,
+    Dispatches,
+    longest_match_s,
+)
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.tokens import MANAGER
 
-STARTS: Final[Mapping[str, type[StartMatch]]] = {"START_MATCH": StartMatch, "MATCH_ASSIGNMENT": MatchAssignment}
+STARTS: Final[Mapping[str, type[StartMatch]]] = {
+    "START_MATCH": StartMatch,
+    "MATCH_ASSIGNMENT": MatchAssignment,
+}
 METHODS: Final = (ANNOUNCED, *STARTS)
 """The ways to give a match to a referee by others, in the order they are tried."""
 REPORT_S: Final = 30.0
@@ -69,7 +78,14 @@ class Giving:
         self._patience_s: dict[str, float] = {}
         """How long a referee gets that once was slow to report."""
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         methods = self._methods(referee)
         first = methods[0]
         for dispatch in dispatches:
@@ -137,16 +153,29 @@ class Giving:
         dispatch.is_under_way = True
         referee = self._context.member(dispatch.referee_id)
         message = self._start_message(STARTS[gift.method], referee, dispatch.match, now)
-        pause_s = PAUSE_S if dispatch.is_promised else 0.0
+        pause_s = 0.0
+        if dispatch.is_promised:
+            # It may be playing already: a burst of calls in other forms would only disturb it.
+            pause_s = PAUSE_S
+
+        def compose(_: Delivery, __: float) -> StartMatch | None:
+            if self._dispatches.is_open(dispatch):
+                return message
+            return None
+
         delivery = Delivery(
             referee.agent_id,
             f"{dispatch.match.match_id}/{dispatch.attempt}/start/{referee.agent_id}",
             message,
-            Policy(dispatch.limit_s, self._context.retries(refused_only=True), is_waited_for=False),
+            Policy(
+                dispatch.limit_s,
+                self._context.retries(refused_only=True),
+                is_waited_for=False,
+            ),
             address=lambda: self._context.address(referee),
             on_end=partial(self._started, gift),
             on_attempt_failed=partial(self._dispatches.attempt_failed, [dispatch]),
-            compose=lambda *_: message if self._dispatches.is_open(dispatch) else None,
+            compose=compose,
             line=self._context.line(referee, Purpose.START, pause_s),
         )
         self._context.calls.deliver([delivery], now)
@@ -164,13 +193,23 @@ class Giving:
         elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
             self._await_report(gift, now)
 
-    def _start_message(self, kind: type[StartMatch], referee: Member, match: ScheduledMatch, now: float) -> StartMatch:
+    def _start_message(
+        self,
+        kind: type[StartMatch],
+        referee: Member,
+        match: ScheduledMatch,
+        now: float,
+    ) -> StartMatch:
         """Write one match in all the spellings that the referee may look for. START_MATCH names the manager with an id,
         MATCH_ASSIGNMENT without: some referees know only one of the two."""
         messages = self._dispatches.messages
         player_a = self._context.member(match.player_a)
         player_b = self._context.member(match.player_b)
-        envelope = seal(MANAGER, now, f"conv-assign-{match.match_id.lower()}-{match.attempt}")
+        envelope = seal(
+            MANAGER,
+            now,
+            f"conv-assign-{match.match_id.lower()}-{match.attempt}",
+        )
         if kind is StartMatch:
             envelope["sender"] = NAMED_MANAGER
         return kind(
@@ -185,7 +224,8 @@ class Giving:
         )
 
     def listed(self, match: ScheduledMatch) -> Mapping[str, Any]:
-        # No token is in it: whoever asks gets it.
+        # It holds no token, because it is sent to anybody who asks.
+        homes = [(player, self._context.member(player).endpoint) for player in match.players]
         return {
             "league_id": self._context.ledger.settings.league_id,
             "round_id": match.round_id,
@@ -193,21 +233,22 @@ class Giving:
             "game_type": self._ledger.settings.game_type,
             "referee_id": match.referee_id,
             "attempt": match.attempt,
-            **spelled_out([(player, self._context.member(player).endpoint) for player in match.players]),
+            **spelled_out(homes),
         }
 
     # --- the next way -------------------------------------------------------------------------------------------------
 
     def _is_known(self, referee_id: str) -> bool:
-        """There is nothing to find out about our referees, and about those that ask for their matches."""
+        """Is there nothing to find out? So it is with our referees, and with those that ask for their matches."""
         return self._habits.is_ours(referee_id) or self._is_polling(referee_id)
 
     def _is_polling(self, referee_id: str) -> bool:
         return referee_id in self._polling or self._context.member(referee_id).dispatch_method == POLLED
 
     def _await_report(self, gift: Gift, now: float) -> None:
-        """Many referees acknowledge whatever they get and then do nothing. One that plays already answers the next way
-        with an error, or ignores it: whatever it reports first counts."""
+        """Wait for the report, and try the next way if none comes."""
+        # Many referees acknowledge everything and then do nothing. A referee that plays already answers the next way
+        # with an error, or ignores it: its first report counts.
         if gift.untried and not self._is_known(gift.dispatch.referee_id):
             self._try_next_at(gift, now + self._report_expected_in(gift.dispatch))
 
@@ -264,14 +305,16 @@ class Giving:
     def reported(self, dispatch: Dispatch, referee: Member, now: float) -> None:
         gift = self._gift(dispatch)
         if gift.acknowledgements > 1:
-            # Which of the ways it was is not known. The next match shows it, if it gets the time to be played.
+            # Nobody knows which of the ways it was. The next match shows it, if it gets the time to be played.
             twice_s = 2 * (now - dispatch.begun_at)
             self._patience_s[referee.agent_id] = min(twice_s, dispatch.limit_s / 2)
-        method = gift.method if dispatch.is_under_way else gift.acknowledged_method
+        method = gift.acknowledged_method
+        if dispatch.is_under_way:
+            method = gift.method
         if method and method != referee.dispatch_method:
             self._context.happened(DispatchLearned(at=now, agent_id=referee.agent_id, method=method))
 
 
 def _is_unreadable(answer: Content | None) -> bool:
-    """Did the referee say something, and it is not known whether yes or no? It may well be playing."""
+    """Did the referee say something that is neither yes nor no? It may well be playing."""
     return isinstance(answer, Unsealed) and answer.message is None

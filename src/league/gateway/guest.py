@@ -19,21 +19,48 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
-from league.gateway import assignments as foreign
-from league.gateway.assignments import Assignee, Fields, GetAssignedMatches
-from league.gateway.reports import in_all_words
-from league.machine import ADDRESS_QUERIES, Address, Content, Failure, Information, Inquiry, Ping, Refusal
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Interpretation,
+    Policy,
+    Reaction,
+)
+from league.gateway import foreign_assignments as foreign
+from league.gateway.foreign_assignments import Assignee, GetAssignedMatches
+from league.gateway.foreign_json import Fields
+from league.gateway.foreign_reports import in_all_words
+from league.machine import (
+    ADDRESS_QUERIES,
+    Address,
+    Content,
+    Failure,
+    Information,
+    Inquiry,
+    Ping,
+    Refusal,
+)
 from league.membership import Membership
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import LeagueQuery, MatchResultReport, Message, RoundAnnouncement
+from league.protocol.messages import (
+    LeagueQuery,
+    MatchResultReport,
+    Message,
+    RoundAnnouncement,
+)
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
-from league.referee import assignments
-from league.referee.context import RefereeContext, RefereeSettings, Take, quotable
+from league.referee import assigned_matches
 from league.referee.match import Match
+from league.referee.referee_context import (
+    RefereeContext,
+    RefereeSettings,
+    Take,
+    quotable,
+)
 
 POLL_AFTER_S: Final = 3.0
 """How long a new member waits for matches before it asks for them."""
@@ -63,7 +90,12 @@ Envelope = dict[str, Any]
 class Guest:
     """Both conversations, and the words of a manager by others."""
 
-    def __init__(self, context: RefereeContext, take: Take, on_located: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        context: RefereeContext,
+        take: Take,
+        on_located: Callable[[float], None],
+    ) -> None:
         self._context = context
         self._polling = Polling(context, take)
         self._search = AddressSearch(context, on_located)
@@ -87,7 +119,11 @@ class Guest:
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
         if self._context.settings.is_strict:
-            raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+            raise PeerError(
+                "E036",
+                f"there is no method {inquiry.method!r} here",
+                requirement="RPC.method",
+            )
         return foreign.announcement_in(inquiry.params, _assignee(self._context), now)
 
     def assigned(self, method: str, now: float) -> None:
@@ -103,12 +139,20 @@ class Guest:
 def _assignee(context: RefereeContext) -> Assignee:
     """Name ourselves as the one that a match is given to."""
     membership = context.membership
-    return Assignee(membership.agent_id, membership.meta.contact_endpoint, membership.league_id)
+    return Assignee(
+        membership.agent_id,
+        membership.meta.contact_endpoint,
+        membership.league_id,
+    )
 
 
 def _question(membership: Membership, envelope: Envelope) -> Message:
     """Ask which matches we are to play."""
-    return GetAssignedMatches(**envelope, referee_id=membership.agent_id, league_id=membership.league_id or None)
+    return GetAssignedMatches(
+        **envelope,
+        referee_id=membership.agent_id,
+        league_id=membership.league_id or None,
+    )
 
 
 def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
@@ -143,11 +187,12 @@ class Polling:
     def begin(self, now: float) -> None:
         """We have become a member, or are one again."""
         self.end()
-        membership = self._context.membership
-        is_guest = membership.is_registered and not membership.derived_tokens
-        if is_guest and not self._context.settings.is_strict and self._context.docket.state != "SHUTDOWN":
+        context = self._context
+        # A manager of ours has given us derived tokens. It announces its matches.
+        is_guest = context.membership.is_registered and not context.membership.derived_tokens
+        if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
             self._in_vain = 0
-            self._context.timers.set(self, now + POLL_AFTER_S, self._poll)
+            context.timers.set(self, now + POLL_AFTER_S, self._poll)
 
     def end(self) -> None:
         """Matches come by themselves, or none will come: ask no more in this membership."""
@@ -177,7 +222,9 @@ class Polling:
         self._context.calls.deliver([self._delivery], now)
 
     def _poll_later(self, now: float, at_least_s: float = 0.0) -> None:
-        delay_s = POLL_SLOWLY_S if self._in_vain >= POLLS_IN_VAIN else POLL_S
+        delay_s = POLL_S
+        if self._in_vain >= POLLS_IN_VAIN:
+            delay_s = POLL_SLOWLY_S
         self._context.timers.set(self, now + max(delay_s, at_least_s), self._poll)
 
     def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
@@ -204,6 +251,7 @@ class Polling:
         """Take the matches that are new and ours; of those we have, take the addresses of the players."""
         membership = self._context.membership
         for fields in listed:
+            # One bad row does not spoil the others.
             try:
                 if foreign.is_wanted(fields, membership.agent_id):
                     self._take_listed(fields, now)
@@ -218,7 +266,7 @@ class Polling:
         announcement = read.open()
         assert isinstance(announcement, RoundAnnouncement)
         (announced,) = announcement.matches
-        is_new = assignments.is_new(announced, self._context)
+        is_new = assigned_matches.is_new(announced, self._context)
         match = self._context.docket.open.get(announced.match_id)
         if is_new or (match is not None and not match.is_located):
             self._take(announcement, now, read.round_name)
@@ -243,7 +291,12 @@ class AddressSource:
 
 def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
     league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return LeagueQuery(**envelope, league_id=league_id, query_type=query_type, query_params=QueryParams())
+    return LeagueQuery(
+        **envelope,
+        league_id=league_id,
+        query_type=query_type,
+        query_params=QueryParams(),
+    )
 
 
 def sources(settings: RefereeSettings) -> Iterator[AddressSource]:
@@ -252,7 +305,10 @@ def sources(settings: RefereeSettings) -> Iterator[AddressSource]:
         yield AddressSource(query_type, ask=partial(_query, query_type))
     yield AddressSource(_METHOD, ask=_question, read=foreign.addresses_in_matches)
     if settings.players:
-        yield AddressSource("--player", look=lambda: Information({"players": dict(settings.players)}))
+        yield AddressSource(
+            "--player",
+            look=lambda: Information({"players": dict(settings.players)}),
+        )
     if settings.agents_config is not None:
         yield AddressSource("agents_config.json", look=settings.agents_config)
 
@@ -270,7 +326,7 @@ class AddressSearch:
         self._endpoints: dict[str, str] = {}
         self._untried: list[AddressSource] = []
         self._replies: list[str] = []
-        """What the sources said that could not tell."""
+        """The reasons of the sources that had no address."""
         self._sought: set[str] = set()
         """The matches that this search or the last one looked at."""
         self._deliveries: list[Delivery] = []
@@ -284,7 +340,9 @@ class AddressSearch:
 
     def seek(self, now: float) -> None:
         """A match may have come without addresses."""
-        if not self._deliveries and not self._sought.issuperset(match.name for match in self._missing):
+        missing = {match.name for match in self._missing}
+        # A search that looked at all of them is under way, or begins again by itself.
+        if not self._deliveries and not self._sought.issuperset(missing):
             self._in_vain = 0
             self._search(now)
 
@@ -313,6 +371,7 @@ class AddressSearch:
                 self._ask(source, source.ask, now)
                 return
             self._hear(source, source.look(), now)
+        # Under the strict profile nothing is guessed.
         if self._missing and not self._context.settings.is_strict:
             self._try_ports(now)
         else:
@@ -320,7 +379,12 @@ class AddressSearch:
 
     # --- asking the manager -------------------------------------------------------------------------------------------
 
-    def _ask(self, source: AddressSource, ask: Callable[[Membership, Envelope], Message], now: float) -> None:
+    def _ask(
+        self,
+        source: AddressSource,
+        ask: Callable[[Membership, Envelope], Message],
+        now: float,
+    ) -> None:
         membership = self._context.membership
         conversation = f"conv-{membership.agent_id}-addresses-{self._searches}".lower()
         delivery = Delivery(
@@ -339,7 +403,13 @@ class AddressSearch:
     def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         self._replies.append(failed.detail or failed.failure.value)
 
-    def _ended(self, source: AddressSource, delivery: Delivery, outcome: Ending, now: float) -> None:
+    def _ended(
+        self,
+        source: AddressSource,
+        delivery: Delivery,
+        outcome: Ending,
+        now: float,
+    ) -> None:
         self._deliveries.clear()
         if outcome is not Ending.FAILED:
             _heed(delivery.answer, self._context, now)
@@ -356,16 +426,19 @@ class AddressSearch:
 
     def _locate_all(self, source: str, now: float) -> None:
         for match in self._missing:
-            if assignments.locate(match, self._endpoints, source, self._context, now):
+            if assigned_matches.locate(match, self._endpoints, source, self._context, now):
                 self._on_located(now)
 
     # --- the last resort ----------------------------------------------------------------------------------------------
 
     def _try_ports(self, now: float) -> None:
-        """Try where the documents have players live. An address counts only where somebody answers: nobody loses a
-        match because we guessed."""
+        """Ping each player at the port that the documents give it. An address counts only if somebody answers there:
+        nobody loses a match because we guessed."""
         manager = self._context.membership.endpoint
-        players = dict.fromkeys(player for match in self._missing for player in match.taken.players)
+        # A player may be in several matches, but is pinged once.
+        players: dict[str, None] = {}
+        for match in self._missing:
+            players.update(dict.fromkeys(match.taken.players))
         for player in players:
             home = _documented_home(player, manager)
             if player not in self._endpoints and home is not None:
@@ -376,8 +449,8 @@ class AddressSearch:
             self._conclude(now)
 
     def _ping(self, player: str, home: str) -> Delivery:
-        def failed(_: Delivery, how: FailedAttempt, __: float) -> None:
-            if how.failure in _IS_THERE:
+        def failed(_: Delivery, attempt: FailedAttempt, __: float) -> None:
+            if attempt.failure in _IS_THERE:
                 self._endpoints[player] = home
 
         def ended(delivery: Delivery, outcome: Ending, now: float) -> None:
@@ -389,13 +462,25 @@ class AddressSearch:
 
         address = Address(player, home)
         label = f"addresses/{self._searches}"
-        return Delivery(player, label, Ping(), _PING, lambda: address, on_end=ended, on_attempt_failed=failed)
+        return Delivery(
+            player,
+            label,
+            Ping(),
+            _PING,
+            lambda: address,
+            on_end=ended,
+            on_attempt_failed=failed,
+        )
 
     def _tried_ports(self, now: float) -> None:
         before = len(self._missing)
         self._locate_all(BY_PORT, now)
         if len(self._missing) < before:
-            self._record("nobody says where the players live; they are called at " + BY_PORT, "A", now)
+            self._record(
+                f"nobody has the players' addresses; they are called at {BY_PORT}",
+                "A",
+                now,
+            )
         self._conclude(now)
 
     # --- the end of a search ------------------------------------------------------------------------------------------
@@ -408,19 +493,25 @@ class AddressSearch:
             self._in_vain = 0
 
     def _report(self, now: float) -> None:
-        """Nobody says where a player lives: record it of the manager, tell the operator, and search again later."""
+        """Record that a player's address is missing, tell the operator, and search again later."""
         match = self._missing[0]
-        taken = match.taken
-        is_first_located = bool(taken.endpoints[0]) or taken.players[0] in self._endpoints
-        seat = 1 if is_first_located else 0
-        reasons = "; ".join(dict.fromkeys(self._replies)) or "nobody said"
-        names = ", ".join((*(source.name for source in self._sources), BY_PORT))
-        missing = f"player_{'AB'[seat]}_endpoint of {match.match_id} is missing"
-        hint = f"say it with --player {taken.players[seat]}=URL"
-        self.trouble = quotable(f"{missing}; {hint}. These did not tell it: {names} ({reasons})")
-        self._record(self.trouble, "AB"[seat], now)
+        assignment = match.taken
+        seat = 0
+        if assignment.endpoints[0] or assignment.players[0] in self._endpoints:
+            seat = 1
+        letter = "AB"[seat]
+        # The sources often give the same reason, which is told once.
+        reasons = "; ".join(dict.fromkeys(self._replies)) or "none of them gave a reason"
+        names = [source.name for source in self._sources]
+        sources_asked = ", ".join((*names, BY_PORT))
+        missing = f"player_{letter}_endpoint of {match.match_id} is missing"
+        hint = f"set it with --player {assignment.players[seat]}=URL"
+        self.trouble = quotable(f"{missing}; {hint}. These sources do not have it: {sources_asked} ({reasons})")
+        self._record(self.trouble, letter, now)
         self._in_vain += 1
-        delay_s = SEARCH_SLOWLY_S if self._in_vain >= SEARCHES_IN_VAIN else SEARCH_S
+        delay_s = SEARCH_S
+        if self._in_vain >= SEARCHES_IN_VAIN:
+            delay_s = SEARCH_SLOWLY_S
         self._context.timers.set(self, now + delay_s, self._search)
 
     def _record(self, detail: str, seat: str, now: float) -> None:
@@ -435,5 +526,5 @@ def _documented_home(player_id: str, manager: str) -> str | None:
     number = foreign.number_in(player_id)
     if number is None or not 0 < number <= len(PORTS):
         return None
-    host, _ = assignments.place(manager)
-    return foreign.at_port(host, PORTS[number - 1])
+    machine = assigned_matches.place(manager)
+    return foreign.at_port(machine.host, PORTS[number - 1])

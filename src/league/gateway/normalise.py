@@ -4,20 +4,24 @@ another place, a type left out. Each is recorded as a deviation; a value is neve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from league.gateway import notifications, registrations, reports
-from league.gateway.assignments import name_of_round, number_in
+from league.gateway import foreign_reports, notifications, registrations
+from league.gateway.foreign_assignments import name_of_round, number_in
+from league.gateway.foreign_json import first_text, flattened, text_in
 from league.gateway.notifications import Normalised
-from league.gateway.registrations import META_FIELDS
+from league.gateway.registrations import ID_FIELDS, META_FIELDS
 from league.protocol.errors import Violation
 from league.protocol.exchanges import message_type_of
 from league.protocol.messages import MESSAGES
 from league.protocol.parts import MoveRequest
 
 OTHER_TYPES: Mapping[str, tuple[str, ...]] = {
-    "LEAGUE_REGISTER_REQUEST": ("PLAYER_REGISTER_REQUEST", "PLAYER_REGISTRATION_REQUEST"),
+    "LEAGUE_REGISTER_REQUEST": (
+        "PLAYER_REGISTER_REQUEST",
+        "PLAYER_REGISTRATION_REQUEST",
+    ),
     "REFEREE_REGISTER_REQUEST": ("REFEREE_REGISTRATION_REQUEST",),
     "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_REQUEST",),
     "CHOOSE_PARITY_RESPONSE": ("CHOOSE_PARITY_REPLY", "PARITY_CHOICE"),
@@ -27,7 +31,18 @@ _STANDS_FOR: Mapping[str, str] = {alias: kind for kind, aliases in OTHER_TYPES.i
 _JOINED = ("ACCEPTED", "ACK", "ACKNOWLEDGED")
 _PARITIES = ("even", "odd")
 _MEMBERSHIPS = frozenset(kind.replace("REQUEST", "RESPONSE") for kind in META_FIELDS)
-_MEMBER = frozenset({"ACCEPTED", "REGISTERED", "OK", "SUCCESS", "APPROVED", "CONFIRMED", "ACK", "ACKNOWLEDGED"})
+_MEMBER = frozenset(
+    {
+        "ACCEPTED",
+        "REGISTERED",
+        "OK",
+        "SUCCESS",
+        "APPROVED",
+        "CONFIRMED",
+        "ACK",
+        "ACKNOWLEDGED",
+    }
+)
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
 _TOKENS = ("auth_token", "token", "access_token")
 _FLAGS = ("success", "accepted", "registered")
@@ -55,7 +70,9 @@ def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -
     if content.keys() not in ({"text"}, {"result"}):
         return content
     value = next(iter(content.values()))
-    text = str(value) if isinstance(value, str | int) else ""
+    text = ""
+    if isinstance(value, str | int):
+        text = str(value)
     word = text.strip()
     if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
         return {"parity_choice": text}
@@ -88,13 +105,17 @@ def _join(content: dict[str, Any]) -> Normalised:
 
 def _choice(content: dict[str, Any]) -> Normalised:
     """Read a choice in even_odd."""
-    return _chosen(content, "CHOOSE_PARITY_RESPONSE", "parity_choice", content.get("choice"))
+    return _chosen(
+        content,
+        "CHOOSE_PARITY_RESPONSE",
+        "parity_choice",
+        content.get("choice"),
+    )
 
 
 def _move(content: dict[str, Any], move_type: str) -> Normalised:
     """Read a choice in any other game."""
-    choice = content.get("choice")
-    move = {"move_type": move_type, "choice": choice} if isinstance(choice, str) else None
+    move = {"move_type": move_type, "choice": content.get("choice")}
     return _chosen(content, "GAME_MOVE_RESPONSE", "move_data", move)
 
 
@@ -104,7 +125,9 @@ def _chosen(content: dict[str, Any], kind: str, place: str, value: object) -> No
     if _is_another(message_type, kind):
         return content, ()
     if place in content:
-        return (content, ()) if message_type == kind else _typed(content, kind, [])
+        if message_type == kind:
+            return content, ()
+        return _typed(content, kind, [])
     if not isinstance(content.get("choice"), str):
         return content, ()
     deviation = _deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")
@@ -115,34 +138,39 @@ def _membership(content: dict[str, Any], sent: str) -> Normalised:
     """Read the answer to a registration: one that says that we are in, and as whom, or one that says in the answer's
     own type that we are not."""
     kind = sent.replace("REQUEST", "RESPONSE")
-    id_field = "player_id" if sent.startswith("LEAGUE") else "referee_id"
+    id_field = ID_FIELDS[sent]
     message_type = content.get("message_type")
     if message_type is not None and not isinstance(message_type, str):
         return content, ()
     if message_type in MESSAGES and message_type not in _MEMBERSHIPS:
         return content, ()
-    data = content.get("data")
-    fields = {**data, **content} if isinstance(data, dict) else content
-    agent_id = _first_text(fields, (id_field, "agent_id", "assigned_id", "id"))
+    fields = flattened(content, "data")
+    agent_id = first_text(fields, (id_field, "agent_id", "assigned_id", "id"))
     status = _membership_status(fields, has_id=agent_id is not None)
-    is_foreign_refusal = status == "REJECTED" and message_type != kind
-    if status is None or is_foreign_refusal or (status == "ACCEPTED" and agent_id is None):
+    # A refusal in another type is read as the error that it is.
+    is_error = status == "REJECTED" and message_type != kind
+    # Without an id nobody can take part.
+    lacks_id = status == "ACCEPTED" and agent_id is None
+    if status is None or is_error or lacks_id:
         return content, ()
-    answer = {"status": status, id_field: agent_id, "auth_token": _first_text(fields, _TOKENS)}
-    deviations = [
-        _deviation(name, f"{name} does not say it, but something else in the answer", f"{kind}.{name}")
-        for name, value in answer.items()
-        if value is not None and value != content.get(name)
-    ]
-    if not deviations and message_type == kind:
+    answer = {
+        "status": status,
+        id_field: agent_id,
+        "auth_token": first_text(fields, _TOKENS),
+    }
+    moved = [name for name, value in answer.items() if value is not None and value != content.get(name)]
+    if not moved and message_type == kind:
         return content, ()
+    deviations = []
+    for name in moved:
+        detail = f"this is not under {name}, but elsewhere in the answer"
+        deviations.append(_deviation(name, detail, f"{kind}.{name}"))
     return _typed({**fields, **answer}, kind, deviations)
 
 
 def _membership_status(fields: Mapping[str, Any], has_id: bool) -> str | None:
-    """Return ACCEPTED or REJECTED, by whatever says so; an id alone says yes."""
-    status = fields.get("status")
-    word = status.upper() if isinstance(status, str) else ""
+    """Return ACCEPTED or REJECTED, whichever field says so; an id alone means ACCEPTED."""
+    word = (text_in(fields, "status") or "").upper()
     flags = [flag for flag in map(fields.get, _FLAGS) if isinstance(flag, bool)]
     if word in _NO_MEMBER or not all(flags) or fields.get("error") is not None:
         return "REJECTED"
@@ -151,17 +179,11 @@ def _membership_status(fields: Mapping[str, Any], has_id: bool) -> str | None:
     return None
 
 
-def _first_text(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return None
-
-
 def _is_another(message_type: object, kind: str) -> bool:
     """Is it the type of another message?"""
-    return message_type is not None and message_type != kind and message_type not in OTHER_TYPES.get(kind, ())
+    if message_type is None or message_type == kind:
+        return False
+    return message_type not in OTHER_TYPES.get(kind, ())
 
 
 def _typed(content: dict[str, Any], kind: str, deviations: list[Violation]) -> Normalised:
@@ -183,8 +205,8 @@ def _deviation(path: str, detail: str, clause: str) -> Violation:
 
 
 def normalise_request(content: dict[str, Any], method: str, game_type: str = "even_odd") -> Normalised:
-    """Read a request, in whatever words: a choice or a join as its own POST, a registration whose meta fields stand
-    flat in it, a report, or what a player is told. Any: JSON of others."""
+    """Read a request in any wording: a choice or a join as its own POST, a registration with flat meta fields, a
+    report, or a notification to a player. Any: JSON of others."""
     name = content.get("message_type") or message_type_of(method) or _STANDS_FOR.get(method.upper())
     name = name or registrations.kind_of_method(method, content)
     if not isinstance(name, str):
@@ -193,11 +215,18 @@ def normalise_request(content: dict[str, Any], method: str, game_type: str = "ev
     deviations: list[Violation] = []
     if kind != name and "message_type" in content:
         content = {**content, "message_type": kind}
-        deviations.append(_deviation("message_type", f"{kind} is called {name}", "ENVELOPE.message_type"))
-    content, of_round = _numbered_round(content, kind)
-    content, of_kind = _of_kind(content, kind, game_type)
-    deviations += of_round
-    deviations += of_kind
+        deviations.append(
+            _deviation(
+                "message_type",
+                f"{kind} is called {name}",
+                "ENVELOPE.message_type",
+            )
+        )
+    content, round_deviations = _numbered_round(content, kind)
+    content, kind_deviations = _of_kind(content, kind, game_type)
+    deviations += round_deviations
+    deviations += kind_deviations
+    # A method of the documents names the type by itself; here something else has to be as clear.
     is_clear = META_FIELDS.get(kind, "") in content or method.upper() in _STANDS_FOR
     if is_clear and "message_type" not in content:
         return _typed(content, kind, deviations)
@@ -213,8 +242,8 @@ def _of_kind(content: dict[str, Any], kind: str, game_type: str) -> Normalised:
         return registrations.normalise(content, kind, game_type)
     if kind in notifications.KINDS:
         return notifications.normalise(content, kind)
-    if kind == reports.KIND:
-        return reports.normalise(content)
+    if kind == foreign_reports.KIND:
+        return foreign_reports.normalise(content)
     return content, ()
 
 

@@ -40,7 +40,9 @@ def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
         text = content.get(name)
         if isinstance(text, str) and _lacks_zone(text):
             times[name] = text + "Z"
-            clause = f"ENVELOPE.{name}" if name == "timestamp" else f"{kind}.{name}"
+            clause = f"{kind}.{name}"
+            if name == "timestamp":
+                clause = f"ENVELOPE.{name}"
             detail = f"{text!r} names no zone; read as UTC"
             deviations.append(Violation("E021", name, detail, clause, lenient=True))
     if not times:
@@ -57,7 +59,7 @@ def _as_it_is(content: dict[str, Any]) -> Normalised:
 
 
 def _invitation(content: dict[str, Any]) -> Normalised:
-    """Which of the two seats it is changes nothing for a player."""
+    """Read a seat of another name. Which of the two it is changes nothing for a player."""
     role = content.get("role_in_match")
     if role in _SEATS:
         return content, ()
@@ -65,16 +67,22 @@ def _invitation(content: dict[str, Any]) -> Normalised:
     if isinstance(role, str) and role.lower().rstrip(" ")[-1:] in ("b", "2"):
         seat = _SEATS[1]
     code = "E008"
-    detail = f"{role!r:.80} is no seat"
+    detail = f"{role!r:.80} is not a seat"
     if role is None:
         code = "E003"
         detail = "role_in_match is missing"
-    deviation = Violation(code, "role_in_match", detail, "GAME_INVITATION.role_in_match", lenient=True)
+    deviation = Violation(
+        code,
+        "role_in_match",
+        detail,
+        "GAME_INVITATION.role_in_match",
+        lenient=True,
+    )
     return {**content, "role_in_match": seat}, (deviation,)
 
 
 def _call(content: dict[str, Any]) -> Normalised:
-    """Leave out what nobody filled in."""
+    """Leave out the fields of the context that nobody filled in."""
     context = content.get("context")
     if not isinstance(context, dict):
         return content, ()
@@ -83,14 +91,20 @@ def _call(content: dict[str, Any]) -> Normalised:
         return content, ()
     filled = {name: value for name, value in context.items() if name not in empty}
     deviations = [
-        Violation("E008", f"context.{name}", f"{name} says nothing", f"{CALL}.context.{name}", lenient=True)
+        Violation(
+            "E008",
+            f"context.{name}",
+            f"{name} says nothing",
+            f"{CALL}.context.{name}",
+            lenient=True,
+        )
         for name in empty
     ]
     return {**content, "context": filled}, tuple(deviations)
 
 
 def _is_same(value: object, nothing: object) -> bool:
-    # false is not 0.
+    # In JSON false is not 0, but Python thinks they are equal.
     return type(value) is type(nothing) and value == nothing
 
 
@@ -105,13 +119,19 @@ def _game_over(content: dict[str, Any]) -> Normalised:
         detail = "the choices are under choices"
         if not isinstance(choices, dict):
             choices = {}
-            detail = "nobody's choice is told"
+            detail = "the choices are missing"
         changes["choices"] = choices
         deviations.append(_result_deviation("E003", "choices", detail))
     if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
-        # It is said as its receiver sees it; the match itself was won by somebody.
+        # The sender writes the result as its receiver sees it, but somebody won the match.
         changes["status"] = "WIN"
-        deviations.append(_result_deviation("E008", "status", "a match that somebody won is a WIN, also to the loser"))
+        deviations.append(
+            _result_deviation(
+                "E008",
+                "status",
+                "a match that somebody won is a WIN, also to the loser",
+            )
+        )
     if not deviations:
         return content, ()
     return {**content, "game_result": {**result, **changes}}, tuple(deviations)
@@ -135,7 +155,13 @@ def _standings(content: dict[str, Any]) -> Normalised:
     if not missing:
         return content, ()
     deviations = [
-        Violation("E003", f"standings[].{name}", f"{name} is missing", f"{STANDINGS}.standings[].{name}", lenient=True)
+        Violation(
+            "E003",
+            f"standings[].{name}",
+            f"{name} is missing",
+            f"{STANDINGS}.standings[].{name}",
+            lenient=True,
+        )
         for name in sorted(missing)
     ]
     return {**content, "standings": whole_rows}, tuple(deviations)

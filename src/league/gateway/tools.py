@@ -14,13 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from league.gateway import assignments
+from league.gateway import foreign_assignments
+from league.gateway.foreign_json import Fields, as_object, flattened
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.jsonrpc import NESTED_METHODS
 from league.protocol.messages import MESSAGES
-
-Fields = Mapping[str, Any]
-"""A JSON object (Any: schemas of others, and messages)."""
 
 HANDSHAKE: Final = "2025-06-18"
 """The version of MCP that is asked for in a handshake."""
@@ -33,7 +31,11 @@ META: Final[Fields] = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 """What a request without a session carries as `_meta`."""
-GREETING: Final[Fields] = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": CLIENT}
+GREETING: Final[Fields] = {
+    "protocolVersion": HANDSHAKE,
+    "capabilities": {},
+    "clientInfo": CLIENT,
+}
 """The params of `initialize`."""
 PAGES: Final = 16
 """The maximum number of pages of a list of tools that are asked for."""
@@ -47,14 +49,31 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "GAME_INVITATION": ("invitation", "invite", "join"),
     "CHOOSE_PARITY_CALL": ("parity", "choose", "choice", "move"),
     "GAME_MOVE_CALL": ("move", "choice"),
-    "GAME_OVER": ("game_over", "match_result", "over", "result", "game_has_ended", "game_end"),
+    "GAME_OVER": (
+        "game_over",
+        "match_result",
+        "over",
+        "result",
+        "game_has_ended",
+        "game_end",
+    ),
     "GAME_ERROR": ("game_error", "error"),
     "LEAGUE_ERROR": ("league_error",),
-    "ROUND_ANNOUNCEMENT": ("announcement", "announce", "notify_round", "new_round", "round_start"),
+    "ROUND_ANNOUNCEMENT": (
+        "announcement",
+        "announce",
+        "notify_round",
+        "new_round",
+        "round_start",
+    ),
     "ROUND_COMPLETED": ("round_completed", "round_complete", "round_end"),
     "LEAGUE_STANDINGS_UPDATE": ("standings", "table", "ranking"),
     "LEAGUE_COMPLETED": ("league_completed", "league_complete", "league_end"),
-    "LEAGUE_REGISTER_REQUEST": ("register_player", "player_register", "register"),
+    "LEAGUE_REGISTER_REQUEST": (
+        "register_player",
+        "player_register",
+        "register",
+    ),
     "REFEREE_REGISTER_REQUEST": ("register_referee", "referee_register"),
     "MATCH_RESULT_REPORT": ("match_result", "report"),
     "LEAGUE_QUERY": ("query",),
@@ -87,16 +106,21 @@ class ToolList:
 
     def add(self, content: object) -> None:
         """Add the answer to a `tools/list`. If it names no page, or the same one again, everything is listed."""
-        fields = _object(content)
+        fields = as_object(content)
         rows = fields.get("tools")
         if isinstance(rows, list):
             self.tools += tuple(_tool(row) for row in rows if _is_tool(row))
         cursor = fields.get("nextCursor")
-        is_new = isinstance(cursor, str) and cursor not in self._cursors and len(cursor) <= LONGEST_CURSOR
         self.params = None
-        if is_new and len(self._cursors) + 1 < PAGES:
+        if self._may_follow(cursor):
             self.params = {"cursor": cursor}
         self._cursors.append(str(cursor))
+
+    def _may_follow(self, cursor: object) -> bool:
+        """Is this another page to ask for? A server cannot keep us asking without end."""
+        if not isinstance(cursor, str) or len(cursor) > LONGEST_CURSOR:
+            return False
+        return cursor not in self._cursors and len(self._cursors) + 1 < PAGES
 
 
 def _is_tool(row: object) -> bool:
@@ -104,7 +128,11 @@ def _is_tool(row: object) -> bool:
 
 
 def _tool(row: Fields) -> Tool:
-    return Tool(row["name"], str(row.get("description", "")), _object(row.get("inputSchema")))
+    return Tool(
+        row["name"],
+        str(row.get("description", "")),
+        as_object(row.get("inputSchema")),
+    )
 
 
 def verbs(message_type: str) -> tuple[str, ...]:
@@ -112,19 +140,27 @@ def verbs(message_type: str) -> tuple[str, ...]:
     row = EXCHANGES.get(message_type)
     if row is not None:
         return (row.method, *row.other_methods)
-    return assignments.VERBS.get(message_type, (message_type.lower(),))
+    return foreign_assignments.VERBS.get(message_type, (message_type.lower(),))
 
 
 def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
     """Pick the tool for a message among those an agent lists: by name, by its description, or by words in its name."""
     tools = {tool.name.lower(): tool for tool in offered}
     lower = message_type.lower()
-    for name in (*verbs(message_type), lower, f"receive_{lower}", *NESTED_METHODS):
+    names = (
+        *verbs(message_type),
+        lower,
+        f"receive_{lower}",
+        *NESTED_METHODS,
+    )
+    for name in names:
         if name in tools:
             return tools[name]
+    type_as_word = re.compile(rf"\b{re.escape(message_type)}\b")
     for tool in tools.values():
-        if re.search(rf"\b{re.escape(message_type)}\b", tool.about):
+        if type_as_word.search(tool.about):
             return tool
+    # Words are the last resort: the surest word decides, not the first tool.
     for hint in _HINTS.get(message_type, ()):
         for name, tool in tools.items():
             if hint in name:
@@ -136,73 +172,106 @@ def pick(message_type: str, offered: Iterable[Tool]) -> Tool | None:
 
 
 def arguments(tool: Tool, message: Fields) -> Fields:
-    """Return the arguments of a tool for a message: the fields it declares and nothing else, for many refuse the rest.
-    The whole message goes into a parameter that is no field of it. A tool that declares nothing gets the message as it
-    is."""
-    fields = {**_object(message.get("move_request")), **message}
+    """Return the arguments of a tool for a message: only the fields it declares, because many tools refuse the rest.
+    The whole message goes into a parameter that is not one of its fields. A tool that declares nothing gets the message
+    as it is."""
+    fields = flattened(message, "move_request")
     names = set(fields)
     kind = MESSAGES.get(str(message.get("message_type")))
     if kind is not None:
         names.update(kind.__struct_fields__)
-    return _Declaration(tool.schema, fields, frozenset(names)).shape(tool.schema, message, DEEPEST)
+    declaration = _Declaration(tool.schema, fields, frozenset(names))
+    return declaration.shape(tool.schema, message, DEEPEST)
 
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """The schema of a tool, read for one message. `fields` are those of the message, with what a move is asked by;
-    `names` also has those that the message might have."""
+    """The schema of a tool, read for one message. `fields` are those of the message and of its move request; `names`
+    also has the fields that the message leaves out."""
 
     root: Fields
     fields: Fields
     names: frozenset[str]
 
     def shape(self, schema: Fields, message: Fields, levels: int) -> Fields:
-        """Put a message into the shape of a schema, no more than so many levels deep."""
+        """Put a message into the shape of a schema, at most this many levels deep."""
         properties = schema.get("properties")
         if not isinstance(properties, dict) or not levels:
             return message
-        declared = {
-            name: self.fit(self.fields[name], place)
-            for name, place in properties.items()
-            if name in self.fields and (self.fields[name] is not None or self._takes(place, "null"))
-        }
-        wrappers = {name: place for name, place in properties.items() if name not in self.names}
-        required = schema.get("required")
-        needed = required if isinstance(required, list) else []
+        declared = {}
+        wrappers = {}
+        for name, place in properties.items():
+            if name not in self.names:
+                wrappers[name] = place
+            elif name in self.fields:
+                value = self.fields[name]
+                if value is not None or self._takes(place, "null"):
+                    declared[name] = self.fit(value, place)
+        needed = schema.get("required")
+        if not isinstance(needed, list):
+            needed = []
         wrapped = self._wrapped(wrappers, needed, bool(declared), message, levels)
         if schema.get("additionalProperties") in (None, False) or wrapped:
             return {**declared, **wrapped}
         return {**message, **declared}
 
-    def _wrapped(self, wrappers: Fields, needed: list[Any], has_fields: bool, message: Fields, levels: int) -> Fields:
+    def _wrapped(
+        self,
+        wrappers: Fields,
+        needed: list[Any],
+        has_fields: bool,
+        message: Fields,
+        levels: int,
+    ) -> Fields:
         """Put the message as a whole into a parameter that is none of its fields: as an object, or else as JSON
         text."""
         order = sorted(wrappers, key=lambda name: name not in needed)
         objects = [name for name in order if self._takes(wrappers[name], "object")]
         if has_fields:
+            # The tool has the fields already: only what it insists on is filled in.
             objects = [name for name in objects if name in needed]
         else:
             texts = [name for name in order if self._takes(wrappers[name], "string")]
             if texts and not objects:
                 return {texts[0]: _text(message)}
             objects = objects[:1]
-        return {name: self.shape(self._object_at(wrappers[name]), message, levels - 1) for name in objects}
+        wrapped = {}
+        for name in objects:
+            inner = self._object_at(wrappers[name])
+            wrapped[name] = self.shape(inner, message, levels - 1)
+        return wrapped
 
     def fit(self, value: object, place: object) -> object:
         """Return a value as its parameter takes it: text where only text is taken, an object without unknown fields."""
-        if not isinstance(value, str) and self._takes(place, "string") and not self._takes(place, _kind_of(value)):
+        wants_text = self._takes(place, "string") and not self._takes(place, _kind_of(value))
+        if wants_text and not isinstance(value, str):
             return _text(value)
         if isinstance(value, list):
-            items = next((schema.get("items") for schema in self._alternatives(place) if "items" in schema), None)
+            items = self._items_at(place)
             return [self.fit(item, items) for item in value]
         declared = self._object_at(place)
         if not isinstance(value, dict) or declared.get("additionalProperties") is not False:
             return value
-        properties = _object(declared.get("properties"))
-        return {name: self.fit(inner, properties[name]) for name, inner in value.items() if name in properties}
+        properties = as_object(declared.get("properties"))
+        fitting = {}
+        for name, inner in value.items():
+            if name in properties:
+                fitting[name] = self.fit(inner, properties[name])
+        return fitting
+
+    def _items_at(self, place: object) -> object:
+        """Return the schema of the items of a list, None if there is none."""
+        for schema in self._alternatives(place):
+            if "items" in schema:
+                return schema["items"]
+        return None
 
     def _object_at(self, place: object) -> Fields:
-        return next((schema for schema in self._alternatives(place) if "object" in _kinds(schema)), {})
+        """Return the schema of an object at this place, an empty one if there is none."""
+        for schema in self._alternatives(place):
+            if "object" in _kinds(schema):
+                return schema
+        return {}
 
     def _takes(self, place: object, kind: str) -> bool:
         return any(kind in _kinds(schema) for schema in self._alternatives(place))
@@ -217,28 +286,45 @@ class _Declaration:
 
     def _followed(self, place: object) -> Fields:
         """Return the schema that a reference leads to."""
+        # References may lead in a circle.
         for _ in range(DEEPEST):
-            reference = place.get("$ref") if isinstance(place, dict) else None
+            reference = as_object(place).get("$ref")
             if not isinstance(reference, str):
                 break
             place = self.root
             for step in reference.removeprefix("#/").split("/"):
-                place = _object(place).get(step)
-        return _object(place)
+                place = as_object(place).get(step)
+        return as_object(place)
 
 
-_KINDS: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
-_KIND_OF: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+_KINDS: Final = (
+    "object",
+    "array",
+    "string",
+    "integer",
+    "number",
+    "boolean",
+    "null",
+)
+_KIND_OF: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+}
 
 
 def _kinds(schema: Fields) -> tuple[str, ...]:
     """Return the kinds of JSON that a schema takes; one that names none takes all."""
-    usual = "object" if "properties" in schema else _KINDS
-    kind = schema.get("type", usual)
+    kind = schema.get("type")
     if isinstance(kind, str):
         return (kind,)
-    if isinstance(kind, list | tuple):
+    if isinstance(kind, list):
         return tuple(map(str, kind))
+    if "type" not in schema and "properties" in schema:
+        return ("object",)
     return _KINDS
 
 
@@ -248,10 +334,6 @@ def _kind_of(value: object) -> str:
 
 def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _object(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}
 
 
 # --- in which era -----------------------------------------------------------------------------------------------------
@@ -270,14 +352,22 @@ class Session:
 
     def headers(self, method: str, name: str = "") -> tuple[tuple[str, str], ...]:
         """Return the headers of a request, `name` being that of the tool it calls."""
-        headers = [("Mcp-Session-Id", self.id), ("MCP-Protocol-Version", self.version)]
+        headers = [
+            ("Mcp-Session-Id", self.id),
+            ("MCP-Protocol-Version", self.version),
+        ]
         if self.is_stateless:
-            headers += [("Mcp-Method", method), ("Mcp-Name", _header_value(name))]
+            headers += [
+                ("Mcp-Method", method),
+                ("Mcp-Name", _header_value(name)),
+            ]
         return tuple((title, value) for title, value in headers if value)
 
     def params(self, params: Fields) -> Fields:
         """Return the params of a request."""
-        return {**params, "_meta": META} if self.is_stateless else params
+        if self.is_stateless:
+            return {**params, "_meta": META}
+        return params
 
 
 NO_SESSION: Final = Session()
@@ -286,7 +376,7 @@ WITHOUT_HANDSHAKE: Final = Session(STATELESS)
 
 def greeted(content: object, session_id: str) -> Session:
     """Return the session that the answer to `initialize` opens."""
-    version = _object(content).get("protocolVersion")
+    version = as_object(content).get("protocolVersion")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         version = HANDSHAKE
     return Session(version, session_id)
@@ -296,4 +386,5 @@ def _header_value(name: str) -> str:
     """Return a name as MCP writes it into a header, whatever characters it has."""
     if not name or _PLAIN.fullmatch(name):
         return name
-    return f"=?base64?{base64.b64encode(name.encode(errors='replace')).decode()}?="
+    encoded = base64.b64encode(name.encode(errors="replace"))
+    return f"=?base64?{encoded.decode()}?="

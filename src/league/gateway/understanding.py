@@ -1,11 +1,12 @@
 """Was a call understood (spec sections 6.2, 13.1)? Many agents say "unknown method" as politely as they say "received":
-inside a result, or by a word of their own in `status`. One test for referee, manager and kit. Pure."""
+inside a result, or with their own word in `status`. Referee, manager and kit share this test. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
+
+from league.gateway.foreign_json import Fields, as_object, first_text
 
 UNKNOWN_METHOD: Final = -32601
 INTERNAL_ERROR: Final = -32603
@@ -26,12 +27,17 @@ _STATUSES: Final = re.compile(
     r"unknown.*|unsupported.*|unrecogni[sz]ed.*|unhandled.*|invalid_method|not_(?:supported|implemented|found)"
 )
 _TROUBLES: Final = frozenset({"error", "failed", "failure"})
-_TEXTS: Final = ("error_detail", "message", "reason", "detail", "error", "error_message", "text")
+_TEXTS: Final = (
+    "error_detail",
+    "message",
+    "reason",
+    "detail",
+    "error",
+    "error_message",
+    "text",
+)
 _NAMES: Final = ("error_code", "error_name", "error_description")
 _ABOUT_REQUESTS: Final = ("E034", "E035", "E036")
-
-Fields = Mapping[str, Any]
-"""JSON of others (Any: whatever they say)."""
 
 
 def says_unknown(content: object, number: int | None = None, *, is_error: bool = False) -> bool:
@@ -43,14 +49,16 @@ def says_unknown(content: object, number: int | None = None, *, is_error: bool =
         return False
     error = content.get("error")
     if isinstance(error, dict):
-        code = error.get("code")
-        number = code if isinstance(code, int) else None
+        number = error.get("code")
+        if not isinstance(number, int):
+            number = None
         return says_unknown(error, number, is_error=True)
     if content.get("error_code") == "E036" or _is_unknown_status(content):
         return True
     if not is_error and not is_trouble(content):
         return False
-    text = _text_in(content)
+    text = first_text(content, _TEXTS) or ""
+    # A tool that failed may quote anything: it was there, and the call was understood.
     return not _RAISED.match(text) and bool(_WORDS.search(text))
 
 
@@ -67,10 +75,11 @@ def is_trouble(content: object) -> bool:
 
 
 def is_not_understood(content: object, number: int | None = None) -> bool:
-    """Does this error rather mean the call itself? So does one that names nothing of our catalogue, and those about
-    requests. An internal error is a bug of theirs."""
+    """Is this error about the call itself? Errors about requests are, and so are errors that name nothing of our
+    catalogue."""
     if says_unknown(content, number, is_error=True):
         return True
+    # An internal error is a bug of theirs, and they got as far as that.
     if number == INTERNAL_ERROR:
         return False
     fields = _error_in(content)
@@ -79,21 +88,24 @@ def is_not_understood(content: object, number: int | None = None) -> bool:
 
 
 def words_of(content: object, number: int | None = None) -> str:
-    """Return what the answer says, in its own words: its number and its sentence."""
+    """Quote the answer: its number and its sentence."""
     fields = _error_in(content)
     if number is None:
         number = fields.get("code", fields.get("error_code"))
-    sentence = _text_in(fields) or fields.get("status") or fields.get("error_description") or ""
+    sentence = first_text(fields, _TEXTS) or fields.get("status") or fields.get("error_description") or ""
     parts = [str(part) for part in (number, sentence) if part not in (None, "")]
-    return " ".join(" ".join(parts).split())[:LONGEST_QUOTE]
+    # It is shown in one line, whatever the peer wrote.
+    words = " ".join(parts).split()
+    return " ".join(words)[:LONGEST_QUOTE]
 
 
 def _error_in(content: object) -> Fields:
     """Return the fields of an error, which may stand one level deeper."""
-    if not isinstance(content, dict):
-        return {}
-    error = content.get("error")
-    return error if isinstance(error, dict) else content
+    fields = as_object(content)
+    error = fields.get("error")
+    if isinstance(error, dict):
+        return error
+    return fields
 
 
 def _is_unknown_status(content: Fields) -> bool:
@@ -105,11 +117,3 @@ def _status(content: Fields) -> str:
     if not isinstance(status, str):
         return ""
     return status.lower().replace(" ", "_").replace("-", "_")
-
-
-def _text_in(content: Fields) -> str:
-    for name in _TEXTS:
-        text = content.get(name)
-        if isinstance(text, str) and text:
-            return text
-    return ""

@@ -27,7 +27,13 @@ import msgspec
 from msgspec import Struct, structs
 
 from league.gateway import forms, tools, understanding
-from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
+from league.gateway.tools import (
+    NO_SESSION,
+    WITHOUT_HANDSHAKE,
+    Session,
+    Tool,
+    ToolList,
+)
 from league.machine import Address, Ping
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
@@ -108,7 +114,13 @@ class Words:
         self.endpoints: dict[str, EndpointWords] = {}
 
     def begin(
-        self, call_id: int, message: Message | Ping, body: bytes, to: Address, *, was_sent: bool = False
+        self,
+        call_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+        *,
+        was_sent: bool = False,
     ) -> Exchange:
         """Begin a call in whatever words are known there. `was_sent`: the usual request has left already, and its reply
         is the first to step on."""
@@ -130,7 +142,9 @@ class Words:
         words = self.endpoints.get(endpoint)
         if words is None:
             return
-        worked = {*words.names.values(), *(words.tools or ())}
+        worked = {*words.names.values()}
+        if words.tools is not None:
+            worked.update(words.tools)
         if not worked.isdisjoint(tried):
             del self.endpoints[endpoint]
 
@@ -138,7 +152,14 @@ class Words:
 class _Call:
     """The requests of one call, as generators: each yields a request and is sent its reply."""
 
-    def __init__(self, words: Words, call_id: int, message: Message | Ping, body: bytes, to: Address) -> None:
+    def __init__(
+        self,
+        words: Words,
+        call_id: int,
+        message: Message | Ping,
+        body: bytes,
+        to: Address,
+    ) -> None:
         self._words = words
         self._call_id = call_id
         self._message = message
@@ -150,6 +171,7 @@ class _Call:
         message = self._message
         if isinstance(message, Ping):
             return (yield from self._post(self._written()))
+        # The usual case comes first for speed: nothing is known of the endpoint, because nothing special was needed.
         if self._to.convention is Convention.TOOLS:
             yield from self._learn_tools()
         elif was_sent or self._to.endpoint not in self._words.endpoints:
@@ -193,8 +215,9 @@ class _Call:
             return (name,)
         names = _names(convention, message_type)
         if convention is Convention.TOOLS and words.tools:
-            # What it does not offer it need not hear: one call, so that it is its own answer that says so.
-            return (tools.pick(message_type, words.tools) or names[0],)
+            # If the server offers no such tool, it is called once all the same: then the refusal is its own.
+            tool = tools.pick(message_type, words.tools) or names[0]
+            return (tool,)
         return names
 
     # --- tools and sessions -------------------------------------------------------------------------------------------
@@ -236,7 +259,7 @@ class _Call:
         return listed.tools
 
     def _post_in_session(self, raw: bytes, tool: str) -> _Steps:
-        """A session that is over is opened anew, once: without one the server did nothing."""
+        """Post a request; if the session is over, open a new one and post it again, once: the server did nothing."""
         had_session = bool(self._words.of(self._to.endpoint).session.id)
         reply = yield from self._post(raw, TOOLS_CALL, tool)
         if had_session and reply.status in _SESSION_OVER:
@@ -249,9 +272,19 @@ class _Call:
 
     def _post(self, raw: bytes, method: str = "", tool: str = "", limit: int = 0) -> _Steps:
         words = self._words.of(self._to.endpoint)
-        headers = _headers(words.session, method, tool) if words.session.version else b""
+        headers = b""
+        if words.session.version:
+            headers = _headers(words.session, method, tool)
+        # Only the message itself gives way. Questions about tools and sessions have a limit of their own.
         gives_way = self._gives_way and not limit
-        reply = yield Post(words.url or self._to.endpoint, raw, headers, self._to.origin, gives_way, limit)
+        reply = yield Post(
+            words.url or self._to.endpoint,
+            raw,
+            headers,
+            self._to.origin,
+            gives_way,
+            limit,
+        )
         if words.url:
             return _without_events(reply)
         return (yield from self._settled(reply, raw, headers, limit))
@@ -262,7 +295,14 @@ class _Call:
         if reply.status in _NOT_HERE and _has_no_path(endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
             usual = endpoint.rstrip("/") + USUAL_PATH
-            reply = yield Post(usual, raw, headers, self._to.origin, self._gives_way and not limit, limit)
+            reply = yield Post(
+                usual,
+                raw,
+                headers,
+                self._to.origin,
+                self._gives_way and not limit,
+                limit,
+            )
             if reply.status not in _NOT_HERE:
                 self._words.learn(endpoint).url = usual
         return _without_events(reply)
@@ -285,7 +325,11 @@ def _names(convention: Convention, message_type: str) -> tuple[Tool, ...]:
 def _without_events(reply: HttpReply) -> HttpReply:
     if not reply.content_type.startswith(_EVENTS):
         return reply
-    return structs.replace(reply, body=forms.event_data(reply.body), content_type="application/json")
+    return structs.replace(
+        reply,
+        body=forms.event_data(reply.body),
+        content_type="application/json",
+    )
 
 
 def _content(reply: HttpReply) -> object:
@@ -293,13 +337,25 @@ def _content(reply: HttpReply) -> object:
         answer = jsonrpc.decode_answer(reply.body, LIST_LIMIT)
     except PeerError:
         return None
-    return None if answer.is_error else answer.content
+    if answer.is_error:
+        return None
+    return answer.content
 
 
 # --- "no such method" -------------------------------------------------------------------------------------------------
 
 _SIGNS_OF_UNKNOWN = (
-    *(b"-32601", b"e036", b"unknown", b"unsupport", b"unrecogni", b"unhandled", b"unexpected", b"invalid", b"bad"),
+    *(
+        b"-32601",
+        b"e036",
+        b"unknown",
+        b"unsupport",
+        b"unrecogni",
+        b"unhandled",
+        b"unexpected",
+        b"invalid",
+        b"bad",
+    ),
     *(b"wrong", b"no such", b"no handler", b"not ", b"not_", b"not-", b"n't"),
 )
 """Every answer that says "unknown" holds one of these: nearly all answers do not, and are not looked at any closer."""
@@ -313,8 +369,10 @@ _GOOD_STATUS = b'"status":"A'
 
 
 def is_final(reply: HttpReply) -> bool:
-    """Does this answer count as it is? Another one is to be unwrapped, or says that the call went wrong."""
-    return not (reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS) or is_unknown(reply.body))
+    """Does this answer count as it is, with nothing to unwrap and no other name to try?"""
+    if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
+        return False
+    return not is_unknown(reply.body)
 
 
 def is_unknown(body: bytes) -> bool:

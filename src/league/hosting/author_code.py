@@ -1,4 +1,4 @@
-"""Running what a player's author wrote: off the event loop, and whatever it raises is caught."""
+"""Runs the code of a player's author in a thread beside the event loop, and catches everything it raises."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from functools import partial
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The author's code came to no value."""
+    """The author's code raised this instead of returning a value."""
 
     error: BaseException
 
 
 async def ask_author(code: Callable[[], object]) -> object:
-    """Run it in a thread, for it may take its time; if it is `async`, it becomes part of this task."""
+    """Run code in a thread, because it may take long. If it is `async`, its coroutine runs in this task."""
     value = await _in_a_thread(partial(caught, code))
     if not inspect.isawaitable(value):
         return value
@@ -35,7 +35,7 @@ async def ask_author(code: Callable[[], object]) -> object:
 
 
 def caught(code: Callable[[], object]) -> object:
-    """Run it here and now."""
+    """Run code here and now."""
     try:
         return code()
     except BaseException as error:  # noqa: BLE001 - the author's code: whatever it raises is shown to its author
@@ -43,7 +43,7 @@ def caught(code: Callable[[], object]) -> object:
 
 
 def _in_a_thread(code: Callable[[], object]) -> asyncio.Future[object]:
-    """In a thread that neither waits for others to think nor keeps the process from ending."""
+    """Run code in a thread of its own, which waits for no other player and does not keep the process alive."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[object] = loop.create_future()
 

@@ -1,8 +1,14 @@
-"""Between a league and a player's own code, beside its choices: news on their way to its hooks, one after the other,
-and its questions to the manager on their way there and back.
+"""Everything but choices that passes between a league and a player's own code: news for its hooks, and its questions
+to the manager.
 
-A strategy may have `match_over(match, history)` to be told results, `hear(news)` to take note of everything else, which
-gives back the hook to be called, and `connect(ask)` to be given a way to ask the manager.
+A strategy may have `match_over(match, history)`, called with results, `hear(news)`, which takes every other piece of
+news and returns the hook to call, and `connect(ask)`, which receives a function that asks the manager.
+
+Theory of operation. News wait in a queue, and one task calls the hooks one after the other, so an author's code never
+has to handle two pieces of news at once, and the agent never waits for a hook. A question may come from any thread; it
+is passed to the loop, becomes a query of the machine under a key of its own, and ends in exactly one of four ways: an
+answer, a refusal, no answer in time, or the end of the player. Its future must always be resolved, because a thread of
+the author's may be waiting for it.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from league.hosting.author_code import Raised, ask_author, caught
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.history import PastMatch
-from league.player.league import QueryAnswer
+from league.player.league_queries import QueryAnswer
 from league.player.news import LeagueQueryError
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import Object
@@ -28,10 +34,10 @@ from league.terminal import console
 
 LAST_NEWS_S: Final = 1.0
 """How long a player may still think about its last news when everything ends."""
-KEPT: Final = 1_000
-"""More news than this do not wait for a slow hook: the oldest are dropped."""
+MOST_WAITING: Final = 1_000
+"""The most news that wait for a slow hook; beyond that, the oldest are dropped."""
 QUERY_S: Final = 120.0
-"""Longer than a query may take with all its repetitions: after a crash of ours nobody would answer it."""
+"""Longer than a query may take with all its repetitions. Only a query that a crash of ours has lost waits so long."""
 
 
 def competitor(agent: Agent) -> Competitor:
@@ -41,12 +47,13 @@ def competitor(agent: Agent) -> Competitor:
 
 
 class AuthorNews:
-    """Tells a strategy what happens. Its hooks are called one after the other; nobody waits for them."""
+    """Calls the hooks of a strategy, one after the other. Nobody waits for them."""
 
     def __init__(self, strategy: Any, title: str) -> None:
-        self._strategy, self._title = strategy, title
+        self._strategy = strategy
+        self._title = title
         self._questions = Questions()
-        self._waiting: deque[tuple[str, Callable[[], object]]] = deque(maxlen=KEPT)
+        self._waiting: deque[tuple[str, Callable[[], object]]] = deque(maxlen=MOST_WAITING)
         self._is_stopping = False
         self._more = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
@@ -55,67 +62,77 @@ class AuthorNews:
         """Begin to work for this agent."""
         self._agent = agent
         self._questions.start(agent)
-        if callable(connect := getattr(self._strategy, "connect", None)):
+        connect = getattr(self._strategy, "connect", None)
+        if callable(connect):
             connect(self._questions.ask)
-        self._telling = asyncio.create_task(self._tell_all())
+        self._telling = asyncio.create_task(self._call_hooks())
 
     async def stop(self) -> None:
-        """The agent is about to stop; the last news are still told."""
+        """Call the hooks for the last news, before the agent stops."""
         if self._telling is not None:
             self._is_stopping = True
             self._more.set()
             await asyncio.wait((self._telling,), timeout=LAST_NEWS_S)
-            self._telling.cancel()
+            self._telling.cancel()  # a hook that hangs keeps nobody from ending
         self._questions.stop()
 
     def tell(self, news: Sequence[object]) -> None:
-        """Take note at once; the hooks come later."""
-        for one in news:
-            if isinstance(one, QueryAnswer):
-                self._questions.answered(one)
-            elif isinstance(one, PastMatch):
-                self._ended(one)
-            elif callable(hear := getattr(self._strategy, "hear", None)):
-                self._heard(type(one).__name__, caught(partial(hear, one)))
+        """Take note of news at once; their hooks are called later."""
+        for item in news:
+            if isinstance(item, QueryAnswer):
+                self._questions.answered(item)
+            elif isinstance(item, PastMatch):
+                self._take_result(item)
+            else:
+                self._take_other(item)
 
-    def _ended(self, match: PastMatch) -> None:
-        if callable(over := getattr(self._strategy, "match_over", None)):
+    def _take_result(self, match: PastMatch) -> None:
+        match_over = getattr(self._strategy, "match_over", None)
+        if not callable(match_over):
+            return
 
-            def told() -> object:
-                return over(match, competitor(self._agent).history)
+        def hook() -> object:
+            # The history is read when the hook is called, so it holds this match and those since.
+            return match_over(match, competitor(self._agent).history)
 
-            self._put(f"in {match.match_id}", told)
+        self._put(f"in {match.match_id}", hook)
 
-    def _heard(self, what: str, hook: object) -> None:
+    def _take_other(self, item: object) -> None:
+        hear = getattr(self._strategy, "hear", None)
+        if not callable(hear):
+            return
+        kind = type(item).__name__
+        hook = caught(partial(hear, item))
         if isinstance(hook, Raised):
-            console.complain(authors.hook_raised(f"{self._title} told of a {what}", hook.error))
+            console.complain(authors.hook_raised(f"{self._title}, hearing of a {kind},", hook.error))
         elif callable(hook):
-            name = getattr(getattr(hook, "func", hook), "__name__", what)
+            # A hook may be a partial of the author's method, whose name says more.
+            name = getattr(getattr(hook, "func", hook), "__name__", kind)
             self._put(f"in {name}", hook)
 
     def _put(self, where: str, hook: Callable[[], object]) -> None:
         self._waiting.append((where, hook))
         self._more.set()
 
-    async def _tell_all(self) -> None:
+    async def _call_hooks(self) -> None:
         while True:
             while self._waiting:
                 where, hook = self._waiting.popleft()
-                told = await ask_author(hook)
-                if isinstance(told, Raised):
-                    console.complain(authors.hook_raised(f"{self._who()} {where}", told.error))
+                value = await ask_author(hook)
+                if isinstance(value, Raised):
+                    console.complain(authors.hook_raised(f"{self._player()} {where}", value.error))
             if self._is_stopping:
                 return
             self._more.clear()
             await self._more.wait()
 
-    def _who(self) -> str:
-        me = competitor(self._agent).agent_id
-        return f"{self._title} ({me})" if me else self._title
+    def _player(self) -> str:
+        agent_id = competitor(self._agent).agent_id
+        return f"{self._title} ({agent_id})" if agent_id else self._title
 
 
 class Questions:
-    """A player's questions to its manager. They may come from any thread, each is answered through a future."""
+    """A player's questions to its manager. They may come from any thread; each is answered through a future."""
 
     def __init__(self) -> None:
         self._open: dict[str, Future[Object]] = {}
@@ -123,10 +140,16 @@ class Questions:
         self._is_over = False
 
     def start(self, agent: Agent) -> None:
-        self._agent, self._loop = agent, asyncio.get_running_loop()
+        """Begin to work for this agent, in the running loop."""
+        self._agent = agent
+        self._loop = asyncio.get_running_loop()
 
-    def ask(self, query_type: str, params: Mapping[str, Any]) -> Future[Object]:
-        """Put a LEAGUE_QUERY to the manager; LeagueQueryError if it comes to nothing."""
+    def ask(
+        self,
+        query_type: str,
+        params: Mapping[str, Any],
+    ) -> Future[Object]:
+        """Send a LEAGUE_QUERY to the manager. The future ends with its data or with a LeagueQueryError."""
         answer: Future[Object] = Future()
         try:
             self._loop.call_soon_threadsafe(self._put, answer, query_type, params)
@@ -150,27 +173,27 @@ class Questions:
         self._agent.prompt(put)
 
     def answered(self, answer: QueryAnswer) -> None:
-        """What became of a question."""
-        asked = self._open.pop(answer.key, None)
-        if asked is None:
+        """Resolve the question that the machine has an answer to."""
+        question = self._open.pop(answer.key, None)
+        if question is None:
             return
         error = _error_in(answer)
         if error is not None:
-            _fail(asked, error)
-        elif asked.set_running_or_notify_cancel():
+            _fail(question, error)
+        elif question.set_running_or_notify_cancel():
             assert answer.response is not None
-            asked.set_result(_data_in(answer.response))
+            question.set_result(_data_in(answer.response))
 
     def _expire(self, key: str) -> None:
-        asked = self._open.pop(key, None)
-        if asked is not None:
-            _fail(asked, LeagueQueryError("E001", f"nothing came of it within {QUERY_S:g} s"))
+        question = self._open.pop(key, None)
+        if question is not None:
+            _fail(question, LeagueQueryError("E001", f"there was no answer within {QUERY_S:g} s"))
 
     def stop(self) -> None:
-        """Nobody will be answered any more."""
+        """Fail all open questions, and those that are still to come."""
         self._is_over = True
-        for asked in self._open.values():
-            _fail(asked, _ending())
+        for question in self._open.values():
+            _fail(question, _ending())
         self._open.clear()
 
 
@@ -178,25 +201,30 @@ def _ending() -> LeagueQueryError:
     return LeagueQueryError("E042", "this player is ending")
 
 
-def _fail(asked: Future[Object], error: LeagueQueryError) -> None:
-    if asked.set_running_or_notify_cancel():
-        asked.set_exception(error)
+def _fail(question: Future[Object], error: LeagueQueryError) -> None:
+    if question.set_running_or_notify_cancel():
+        question.set_exception(error)
 
 
 def _error_in(answer: QueryAnswer) -> LeagueQueryError | None:
-    """Why there is no answer, if there is none: the query failed, or the manager says no."""
+    """The error of a query that failed or that the manager refused; None if it has an answer."""
     response = answer.response
     if response is None:
         return LeagueQueryError(answer.error or "E099", answer.detail)
     if response.error is not None:
         sentence = response.error.error_description or response.error.error_name or ""
         return LeagueQueryError(response.error.error_code, sentence)
-    return LeagueQueryError("E099", "the manager gave no reason") if response.success is False else None
+    if response.success is False:
+        return LeagueQueryError("E099", "the manager gave no reason")
+    return None
 
 
 def _data_in(response: LeagueQueryResponse) -> Object:
-    """Managers by others may say the table beside `data`, and nothing in it."""
+    """The data of a response. Managers by others may put the table beside `data` instead of into it."""
     if response.data is not None:
         return response.data
-    beside = {"standings": response.standings, "current_round": response.current_round}
+    beside = {
+        "standings": response.standings,
+        "current_round": response.current_round,
+    }
     return {name: value for name, value in beside.items() if value is not None}

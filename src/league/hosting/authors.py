@@ -1,5 +1,5 @@
-"""What the author of a player is shown when its code fails: what it did, the message that caused it, what is legal,
-and what happens next. What the author's code prints can do no harm."""
+"""Reports for the author of a player whose code fails: the failure, the message that caused it, the legal choices, and
+what happens next. Printing by the author's code does no harm."""
 
 from __future__ import annotations
 
@@ -20,59 +20,61 @@ from league.protocol.messages import ChooseParityCall, Message
 from league.protocol.safe_text import without_tokens
 
 NOT_THEIRS = (str(Path(__file__).parents[1]) + os.sep, str(importlib.__file__), "<frozen importlib")
-"""Where our own code and the importer's is: frames of it, before the author's first, tell the author nothing."""
+"""Files of our own code and the importer's: their frames before the author's first one tell the author nothing."""
 FAILED = (
-    "Your player tells the referee that no choice could be made (E099). A referee calls again, three times at most; "
-    "without a legal choice by then the match is a technical loss."
+    "Your player tells the referee that it could not choose (E099). The referee asks again, at most three times; "
+    "without a legal choice by then, the match is a technical loss."
 )
 SENT = (
-    "It is sent as it is: a choice is never repaired. The referee calls it wrong ({code}) and asks again under the "
-    "same deadline, three times at most; without a legal choice by then the match is a technical loss."
+    "It is sent as it is: a choice is never repaired. The referee rejects it ({code}) and asks again with the same "
+    "deadline, at most three times; without a legal choice by then, the match is a technical loss."
 )
 LATE = (
-    "An answer still counts while the referee asks again, three times at most; without a legal choice by then the "
+    "An answer still counts while the referee asks again, at most three times; without a legal choice by then, the "
     "match is a technical loss."
 )
 _SHORTENED = reprlib.Repr()
 _SHORTENED.maxstring = _SHORTENED.maxother = 500
 
 
-def raised(who: str, error: BaseException, call: Message, options: Sequence[str]) -> str:
-    """The author's code raised instead of choosing."""
-    return _report(f"{who} failed: {last_line(error)}", f"{trace_of(error)}{_asked(call, options)}\n{FAILED}")
+def raised(player: str, error: BaseException, call: Message, options: Sequence[str]) -> str:
+    """The author's code raised an exception instead of choosing."""
+    return _report(f"{player} failed: {last_line(error)}", f"{trace_of(error)}{_question(call, options)}\n{FAILED}")
 
 
-def no_choice(who: str, value: object, call: Message, options: Sequence[str]) -> str:
-    """What the author's code returned is no text that can be sent."""
-    forgotten = "; is a return missing?" if value is None else ""
-    told = f"{who} returned {shown(value)}, which is no text that can be sent{forgotten}{_meant(value, options)}"
-    return _report(told, f"{_asked(call, options)}\n{FAILED}")
+def no_choice(player: str, value: object, call: Message, options: Sequence[str]) -> str:
+    """The author's code returned something that is not text, or not text that can be sent."""
+    headline = f"{player} returned {shown(value)}, which is not text that can be sent"
+    if value is None:
+        headline += "; is a return missing?"
+    return _report(headline + _suggestion(value, options), f"{_question(call, options)}\n{FAILED}")
 
 
-def illegal_choice(who: str, value: object, call: Message, options: Sequence[str]) -> str:
-    """The author's code chose what is no option."""
-    told = f"{who} returned {shown(value)}, which is not legal{_meant(value, options)}"
+def illegal_choice(player: str, value: object, call: Message, options: Sequence[str]) -> str:
+    """The author's code returned a choice that is not an option."""
+    headline = f"{player} returned {shown(value)}, which is not legal{_suggestion(value, options)}"
     code = "E004" if isinstance(call, ChooseParityCall) else "E024"
-    return _report(told, f"{_asked(call, options)}\n{SENT.format(code=code)}")
+    return _report(headline, f"{_question(call, options)}\n{SENT.format(code=code)}")
 
 
-def too_slow(who: str, seconds: float, call: Message, options: Sequence[str]) -> str:
+def too_slow(player: str, seconds: float, call: Message, options: Sequence[str]) -> str:
     """The author's code is still thinking at the deadline."""
-    return _report(f"{who} has not answered within its {seconds:g} s", f"{_asked(call, options)}\n{LATE}")
+    return _report(f"{player} has not answered within its {seconds:g} s", f"{_question(call, options)}\n{LATE}")
 
 
-def hook_raised(who: str, error: BaseException) -> str:
-    """The author's code raised where nobody waits for an answer."""
-    return _report(f"{who} failed: {last_line(error)}", f"{trace_of(error)}It costs nothing: nobody waits for it.")
+def hook_raised(hook: str, error: BaseException) -> str:
+    """A hook of the author's code raised an exception."""
+    return _report(f"{hook} failed: {last_line(error)}", f"{trace_of(error)}It costs nothing: nobody waits for it.")
 
 
 def last_line(error: BaseException) -> str:
-    """The exception alone."""
+    """The exception without its traceback."""
     return traceback.format_exception_only(error)[-1].strip()
 
 
 def trace_of(error: BaseException) -> str:
     """The traceback from the author's first frame on."""
+    # The first frames are those of our own code that called the author's.
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(NOT_THEIRS):
         trace = trace.tb_next
@@ -88,18 +90,22 @@ def shown(value: object) -> str:
     return _SHORTENED.repr(value)
 
 
-def _asked(call: Message, options: Sequence[str]) -> str:
+def _question(call: Message, options: Sequence[str]) -> str:
     message = msgspec.json.format(msgspec.json.encode(call), indent=2).decode()
-    return f"It was to answer this:\n{message}\nLegal: {', '.join(map(shown, options)) or 'nothing was offered'}."
+    legal = ", ".join(map(shown, options)) or "nothing was offered"
+    return f"The question was:\n{message}\nLegal: {legal}."
 
 
-def _meant(value: object, options: Sequence[str]) -> str:
-    """Nothing is repaired, but a slip can be named."""
+def _suggestion(value: object, options: Sequence[str]) -> str:
+    """The option that the author probably meant. It is only named: a choice is never repaired."""
     if not isinstance(value, str | int):
         return ""
     plain = str(value).strip().lower()
-    found = next((one for one in options if one.lower() == plain), None)
-    return "" if found is None else f"; did you mean {found!r}?"
+    # Only a difference in case, blanks or type is a slip. Guessing more would be wrong too often.
+    for option in options:
+        if option.lower() == plain:
+            return f"; did you mean {option!r}?"
+    return ""
 
 
 def _report(headline: str, body: str) -> str:
@@ -107,7 +113,7 @@ def _report(headline: str, body: str) -> str:
 
 
 class _ForgivingOutput(io.TextIOWrapper):
-    """An output whose reader may go away: then what is printed is lost, and nothing else."""
+    """An output whose reader may go away. Text printed after that is lost, but printing does not fail."""
 
     def write(self, text: str, /) -> int:
         try:
@@ -123,13 +129,15 @@ class _ForgivingOutput(io.TextIOWrapper):
             self._fall_silent()
 
     def _fall_silent(self) -> None:
+        # Libraries may write to the descriptor directly, so the descriptor itself is redirected.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
 
 
 def protect_output() -> None:
-    """From now on stdout and stderr show each line at once, and printing never fails, even if nobody reads it."""
+    """Let stdout and stderr show each line at once and never fail, even if nobody reads them."""
+    # A stream that somebody has replaced is left alone: tests and notebooks do that.
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = _forgiving(sys.stdout)
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
@@ -142,12 +150,20 @@ def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
 
 def result(match: PastMatch) -> str:
     """One line about a match that is over."""
-    how = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
-    technical = match.status == "TECHNICAL_LOSS"
-    told = f"{match.match_id}: you {how} against {match.opponent_id}"
-    if technical:
-        whose = "yours or both" if match.winner is None else "its own" if match.outcome == "WIN" else "yours"
-        why = "" if match.outcome == "WIN" else f"; league explain {match.match_id} tells why"
-        return f"{told} by a technical loss ({whose}){why}"
-    number = f", the number was {match.drawn_number}" if match.drawn_number is not None else ""
-    return f"{told}: you said {match.my_choice}, it said {match.opponent_choice}{number}"
+    verb = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
+    outcome = f"{match.match_id}: you {verb} against {match.opponent_id}"
+    if match.status == "TECHNICAL_LOSS":
+        return f"{outcome} by a technical loss {_fault(match)}"
+    choices = f"{outcome}: you said {match.my_choice}, it said {match.opponent_choice}"
+    if match.drawn_number is None:
+        return choices
+    return f"{choices}, the number was {match.drawn_number}"
+
+
+def _fault(match: PastMatch) -> str:
+    """Names the side at fault, and where to find out why."""
+    if match.outcome == "WIN":
+        # The author can do nothing about the opponent's faults, so there is nothing to explain.
+        return "(its own)"
+    side = "yours or both" if match.winner is None else "yours"
+    return f"({side}); league explain {match.match_id} tells why"

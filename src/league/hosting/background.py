@@ -1,7 +1,8 @@
 """Views of a league that take long, worked out beside the loop and so rarely that no match suffers.
 
-Asking takes two steps: `look` while the league can be seen, then `begin` with what was observed. `latest` is the result
-that is there by now. Results are worked out one after the other, each in a thread of its own, with a rest after each.
+A result takes two steps: `look` observes the league while it stands still, and `begin` works out a result from the
+observations. `latest` is the newest result. Results are worked out one after the other, each in a thread of its own,
+with a rest after each.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import msgspec
 
 from league.features import ViewRow, load
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.transport.http import Response
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ REST = 20.0
 def document_of(row: ViewRow, manager: LeagueManager) -> Any:
     """The document of a view, worked out here and now (Any: JSON)."""
     observations = load(row.observe)(manager)
-    return load(row.document)(load(row.work_out)(observations))
+    result = load(row.work_out)(observations)
+    return load(row.document)(result)
 
 
 class Background:
@@ -52,6 +54,7 @@ class Background:
         """Work out a result, unless it is there already or another one is being worked out."""
         if observations is None or observations == self._observed:
             return
+        # One result at a time: observations made meanwhile are dropped, the next ones are newer.
         if not self._is_at_work and not self._is_resting:
             self._work = asyncio.create_task(self._work_out(observations))
 
@@ -61,7 +64,7 @@ class Background:
         for _ in range(2):
             self.begin(observations)
             if self._work is not None:
-                await asyncio.shield(self._work)
+                await asyncio.shield(self._work)  # a caller that goes away must not cancel it for others
         assert self.latest is not None, "a rest follows a result"
         return self.latest
 
@@ -89,7 +92,8 @@ class Background:
         began = loop.time()
         self.latest = await asyncio.to_thread(load(self.row.work_out), observations)
         self._observed = observations
-        self._rests_until = loop.time() + REST * (loop.time() - began)
+        seconds = loop.time() - began
+        self._rests_until = loop.time() + REST * seconds
 
 
 async def live_document(host: HostedAgent, view: Background) -> Any:
@@ -99,7 +103,8 @@ async def live_document(host: HostedAgent, view: Background) -> Any:
         assert isinstance(machine, LeagueManager)
         return view.look(machine)
 
-    result = await view.result_of(await host.running.shown(look))
+    observations = await host.running.shown(look)
+    result = await view.result_of(observations)
     return load(view.row.document)(result)
 
 
@@ -107,4 +112,5 @@ async def view_page(host: HostedAgent, view: Background) -> Response:
     """GET /api/NAME of a manager."""
     if host.agent is None:
         return Response(503, b"{}")
-    return Response(200, msgspec.json.encode(await live_document(host, view)))
+    document = await live_document(host, view)
+    return Response(200, msgspec.json.encode(document))

@@ -1,12 +1,15 @@
-"""Pages of others' making, at paths of their own and without JSON-RPC (spec sections 13.1, 13.5): `POST /register` at a
-manager, `POST /run_match` at a referee. What is posted becomes the call that it stands for, everything between is as
-with any call, and the answer loses its frame again. The profile `strict` has no such pages."""
+"""Requests without JSON-RPC, which agents by others send (spec sections 13.1, 13.5): `POST /register` at a manager,
+`POST /run_match` at a referee.
+
+The posted fields are put into a JSON-RPC call, the call is answered like any other, and its answer is taken out of the
+JSON-RPC frame. The profile `strict` has no such pages.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -23,11 +26,11 @@ NOTHING_HERE: Final = Response(404, b'{"error":"there is nothing at this path"}'
 _JSON = msgspec.json.Encoder()
 
 Named = Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
-"""The method and the message that posted fields stand for (Any: JSON of others)."""
+"""Returns the method and the message that posted fields stand for (Any: JSON by others)."""
 
 
 def referee_pages(host: HostedAgent) -> Handler:
-    """What a referee takes beside messages."""
+    """The pages of a referee at other paths than /mcp."""
 
     async def handle(request: HttpRequest) -> Response:
         if request.path not in RUN_MATCH:
@@ -38,15 +41,19 @@ def referee_pages(host: HostedAgent) -> Handler:
 
 
 async def take(host: HostedAgent, request: HttpRequest, named: Named) -> Response:
-    """Answer what was posted."""
-    if host.agent is not None and host.agent.speaker.reading.profile == "strict":
-        return NOTHING_HERE
+    """Answer a request without JSON-RPC."""
     if host.agent is None:
         return refuse(503, "this server is starting", host.refusal)
+    if host.agent.speaker.reading.profile == "strict":
+        return NOTHING_HERE
     if request.method != "POST":
-        return Response(405, b'{"error":"this is sent with POST"}', headers=(("allow", "POST"),))
+        return Response(
+            405,
+            b'{"error":"this is sent with POST"}',
+            headers=(("allow", "POST"),),
+        )
     if not is_json(request.headers.get(b"content-type", b"")):
-        return Response(415, b'{"error":"the media type is application/json"}')
+        return Response(415, b'{"error":"the media type must be application/json"}')
     try:
         return await _answer(host, request, named)
     except asyncio.CancelledError:
@@ -58,21 +65,38 @@ async def _answer(host: HostedAgent, request: HttpRequest, named: Named) -> Resp
     try:
         fields = strict_json.parse(request.body)
         if not isinstance(fields, dict):
-            raise PeerError("E035", "what is posted here is a JSON object")
+            raise PeerError("E035", "the body must be a JSON object")
     except PeerError as error:
-        asked, agent = letters.Asked(None, Ping()), host.running
-        return Response(400, _JSON.encode(letters.error_data(error, asked, agent.speaker, agent.now())))
+        agent = host.running
+        asked = letters.Asked(None, Ping())
+        data = letters.error_data(error, asked, agent.speaker, agent.now())
+        return Response(400, _JSON.encode(data))
     method, message = named(fields)
-    answer = await host.post(jsonrpc.encode_call(1, method, _JSON.encode(message)), request.address)
-    told, is_error = _bare(answer.body)
-    refused = 400 if is_error else 409 if told.get("status") == "REJECTED" else answer.status
-    # Whoever speaks without JSON-RPC goes by the status.
-    return replace(answer, body=_JSON.encode(told), status=refused if answer.status == 200 else answer.status)
+    call = jsonrpc.encode_call(1, method, _JSON.encode(message))
+    answer = await host.post(call, request.address)
+    bare = _without_frame(answer.body)
+    status = answer.status
+    # JSON-RPC reports errors with status 200, but a caller without JSON-RPC looks at the status.
+    if status == 200 and bare.is_error:
+        status = 400
+    elif status == 200 and bare.content.get("status") == "REJECTED":
+        status = 409
+    return replace(answer, body=_JSON.encode(bare.content), status=status)
 
 
-def _bare(raw: bytes) -> tuple[dict[str, object], bool]:
-    """An answer without its frame: the result, or the message in the error; and whether it is an error."""
+class BareAnswer(NamedTuple):
+    """An answer without its JSON-RPC frame: the result, or the message in the error."""
+
+    content: dict[str, object]
+    is_error: bool
+
+
+def _without_frame(raw: bytes) -> BareAnswer:
     answer = msgspec.json.decode(raw, type=dict[str, object])
     error = answer.get("error")
-    found = answer.get("result") if error is None else error.get("data") if isinstance(error, dict) else None
-    return found if isinstance(found, dict) else answer, error is not None
+    content = answer.get("result")
+    if isinstance(error, dict):
+        content = error.get("data")
+    if not isinstance(content, dict):
+        content = answer
+    return BareAnswer(content, error is not None)

@@ -1,9 +1,10 @@
-"""The secrets of a league that people handle: the admin token and the enrolment key. Both are made when the manager is
-first started, kept in files for their owner alone, and found there by the commands. The key to a player's turns is in
-its variable alone.
+"""The secrets of a league that people handle: the admin token and the enrolment key.
 
-An environment variable stands for the file, on both sides. Who loses the file starts the manager again: a new secret
-takes the old one's place.
+The manager makes both when it is first started and keeps them in files that only their owner can read. Commands find
+them there. For both, an environment variable can replace the file. If a file is lost, the manager makes a new secret
+when it is started again, and the old one is no longer valid.
+
+The key to a player's turns is kept in its environment variable only.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from typing import Final
 
 from league.terminal import USAGE, CommandError, console
 
-SHORTEST, LONGEST = 16, 512
+SHORTEST = 16
+LONGEST = 512
 OWNER_ONLY = 0o600
-OTHERS = 0o077 if os.name == "posix" else 0  # elsewhere these bits tell nothing
+OTHERS = 0o077 if os.name == "posix" else 0  # on other systems these bits mean nothing
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSecret:
-    """One of them: what it is called, its file, and the variable that stands for it. One that others need `is_told` to
-    whoever started the manager."""
+    """A secret: its name, its file, and the environment variable that can replace the file.
+
+    A secret that other people need is printed when it is made (`is_told`).
+    """
 
     name: str
     file: str
@@ -33,49 +37,52 @@ class KeptSecret:
     is_told: bool = False
 
     def of_manager(self, folder: Path, tell: Callable[[str], None] = console.complain) -> str:
-        """What a manager goes by; whoever started it is told where a new one is."""
+        """The manager's secret. A new one is made if there is none, and `tell` is called with its place."""
         from league.agent import sources
         from league.protocol import tokens
 
-        given = self._in_environment()
-        if given is not None:
-            return given
+        secret = self._in_environment()
+        if secret is not None:
+            return secret
         path = folder / self.file
-        kept = self._read(path)
-        if kept is None:
-            kept = tokens.mint(self.name.partition(" ")[0], sources.chance(32))
+        secret = self._read(path)
+        if secret is None:
+            secret = tokens.mint(self.name.partition(" ")[0], sources.chance(32))
             if self.is_told:
-                kept = kept.removeprefix("tok_")  # tokens are masked wherever an agent prints one
-            self._keep(path, kept)
+                secret = secret.removeprefix("tok_")  # tokens are masked wherever an agent prints one
+            self._keep(path, secret)
             if self.is_told:
-                tell(f"{self.name}: {kept}")
+                tell(f"{self.name}: {secret}")
             tell(f"the {self.name} is kept in {path}, for your eyes only")
         elif path.stat().st_mode & OTHERS:
-            tell(f"others may read the {self.name} in {path}: make it yours alone, or remove it to get a new one")
-        return kept
+            tell(f"others can read the {self.name} in {path}: make it yours alone, or remove it to get a new one")
+        return secret
 
     def _in_environment(self) -> str | None:
-        given = os.environ.get(self.variable)
-        return self._checked(given, self.variable) if given else None
+        secret = os.environ.get(self.variable)
+        if not secret:
+            return None
+        return self._checked(secret, self.variable)
 
     def given_to_command(self, state: str | None) -> str | None:
-        """What the command line or the environment says."""
+        """The secret in the folder of `--state` or, without that, in the environment; None if neither is set."""
         if state is None:
             return self._in_environment()
-        kept = self._read(Path(state, self.file))
-        if kept is None:
+        secret = self._read(Path(state, self.file))
+        if secret is None:
             raise CommandError(f"there is no {self.name} in {state}; {self._say_where}")
-        return kept
+        return secret
 
     def kept_in(self, folder: Path) -> str:
-        """That of a manager that was started here and left everything at its default."""
-        kept = self._read(folder / self.file)
-        if kept is None:
+        """The secret in the default folder of a manager that was started here."""
+        secret = self._read(folder / self.file)
+        if secret is None:
             raise CommandError(f"an order needs the {self.name}: {self._say_where}", USAGE)
-        return kept
+        return secret
 
     def found_in(self, folder: Path) -> str | None:
-        """That of this folder, if there is one that we may read."""
+        """The secret in this folder; None if there is none or we cannot read it."""
+        # Several folders are tried, so a file that cannot be read is as good as none.
         with suppress(CommandError):
             return self._read(folder / self.file)
         return None
@@ -90,26 +97,28 @@ class KeptSecret:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise CommandError(f"{path} cannot be read: {why}") from error
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise CommandError(f"{path} cannot be read: {reason}") from error
         return self._checked(text.strip(), str(path))
 
     def _checked(self, text: str, where: str) -> str:
-        """The secret itself is never repeated in an error."""
+        """Check the form of a secret. The error never repeats the secret itself."""
         if not SHORTEST <= len(text) <= LONGEST or not all("!" <= char <= "~" for char in text):
-            detail = f"{where} holds no {self.name}: one has {SHORTEST} to {LONGEST} visible characters"
-            raise CommandError(detail, USAGE)
+            raise CommandError(
+                f"{where} does not hold the {self.name}, which has {SHORTEST} to {LONGEST} visible characters",
+                USAGE,
+            )
         return text
 
     def _keep(self, path: Path, text: str) -> None:
-        """Whole or not at all, and never readable by anybody else."""
-        from league.storage.replacing import replace_file  # only who starts a manager pays for it
+        """Write the file as a whole or not at all, and never let anybody else read it."""
+        from league.storage.replacing import replace_file  # only a manager's start needs it
 
         try:
             replace_file(path, f"{text}\n".encode(), mode=OWNER_ONLY)
         except OSError as error:
-            why = error.strerror or str(error)
-            sentence = f"the {self.name} cannot be kept in {path}: {why}; choose a folder with --state"
+            reason = error.strerror or str(error)
+            sentence = f"the {self.name} cannot be kept in {path}: {reason}; choose another folder with --state"
             raise CommandError(sentence) from error
 
 

@@ -17,7 +17,7 @@ from league.hosting.background import Background, view_page
 from league.hosting.bare_posts import NOTHING_HERE, take
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.exchanges import EXCHANGES
 from league.reports import views
 from league.storage.reading import JournalReader
@@ -46,18 +46,24 @@ def league_pages(
     host: HostedAgent, live_views: Mapping[str, Background]
 ) -> dict[str, Callable[[], Awaitable[Response]]]:
     """The pages at fixed paths."""
-    pages = {path: partial(_shown, host, view) for path, view in views.PAGES.items()}
-    return {**pages, **{f"/api/{name}": partial(view_page, host, view) for name, view in live_views.items()}}
+    pages: dict[str, Callable[[], Awaitable[Response]]] = {}
+    for path, view in views.PAGES.items():
+        pages[path] = partial(_shown, host, view)
+    for name, live_view in live_views.items():
+        pages[f"/api/{name}"] = partial(view_page, host, live_view)
+    return pages
 
 
 def league_gauges(agent: Agent) -> dict[str, float]:
-    """What /metrics of a manager shows beside its counters.
+    """The gauges that a manager's /metrics shows beside its counters.
 
-    Only managers show queues: those of a referee would reveal who has answered (S-30).
+    Only managers show queues: a referee's would reveal which player has answered (S-30).
     """
     assert isinstance(agent.machine, LeagueManager)
-    queues = {f"queue_{name}": float(count) for name, count in agent.pump.load_of.items()}
-    return views.gauges(agent.machine) | queues
+    gauges = views.gauges(agent.machine)
+    for name, count in agent.pump.load_of.items():
+        gauges[f"queue_{name}"] = float(count)
+    return gauges
 
 
 def other_pages(host: HostedAgent, features: list[Pages]) -> Handler:
@@ -70,6 +76,7 @@ def other_pages(host: HostedAgent, features: list[Pages]) -> Handler:
             return await admin_api.answer_order(host, request)
         if request.path.startswith(MATCHES):
             return await _match(host, request.method, unquote(request.path.removeprefix(MATCHES)))
+        # Our own pages come first, so that no feature can take their place.
         for pages in features:
             answer = await pages.answer(request)
             if answer is not None:
@@ -94,9 +101,13 @@ async def _shown(host: HostedAgent, view: View) -> Response:
 
 
 async def _match(host: HostedAgent, method: str, match_id: str) -> Response:
-    """A match, with what its referees reported of it."""
+    """A match, with the records of its referees."""
     if method not in ("GET", "HEAD"):
-        return Response(405, b'{"error":"this page is read with GET"}', headers=(("allow", "GET, HEAD"),))
+        return Response(
+            405,
+            b'{"error":"this page is read with GET"}',
+            headers=(("allow", "GET, HEAD"),),
+        )
     if host.agent is None:
         return Response(503, b"{}")
     page = await match_page(host, match_id)
@@ -106,25 +117,37 @@ async def _match(host: HostedAgent, method: str, match_id: str) -> Response:
 
 
 async def match_page(host: HostedAgent, match_id: str) -> bytes | None:
-    """The page of a match, if there is such a match."""
+    """The page of a match; None if there is no such match."""
     answer = await _shown(host, lambda manager, _: views.match(manager, match_id))
     if answer.body == _NOTHING:
         return None
-    return answer.body[:-1] + b',"records":' + _JSON.encode(await match_records(host, match_id)) + b"}"
+    records = await match_records(host, match_id)
+    # The page is JSON text already: the records go in before its closing brace.
+    return answer.body[:-1] + b',"records":' + _JSON.encode(records) + b"}"
 
 
 async def match_records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
-    """What its referees reported of a decided match; read from the journal, since it is not kept in memory."""
+    """The records of a decided match, one for each referee and attempt."""
     journal = journal_of(host)
     if journal is None:
         return []
+    # Records are too large to be kept in memory, and reading them takes too long for the loop.
     records = await asyncio.to_thread(journal.records_of, match_id)
-    return [{"referee_id": record.referee_id, "attempt": record.attempt, "events": record.lines} for record in records]
+    return [
+        {
+            "referee_id": record.referee_id,
+            "attempt": record.attempt,
+            "events": record.lines,
+        }
+        for record in records
+    ]
 
 
 def journal_of(host: HostedAgent) -> JournalReader | None:
     """The journal to read from, if the manager has started and keeps one."""
-    journal: object = host.agent.journal if host.agent else None
+    if host.agent is None:
+        return None
+    journal: object = host.agent.journal
     return journal if isinstance(journal, JournalReader) else None
 
 
@@ -132,8 +155,10 @@ def journal_of(host: HostedAgent) -> JournalReader | None:
 
 
 def _registration(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call that a posted registration stands for (Any: JSON of others)."""
+    """The call that a posted registration stands for (Any: JSON by others)."""
     message = registrations.registration_of(fields)
     kind = message["message_type"]
-    row = EXCHANGES.get(kind) if isinstance(kind, str) else None
-    return row.method if row else str(kind), message
+    method = str(kind)
+    if isinstance(kind, str) and kind in EXCHANGES:
+        method = EXCHANGES[kind].method
+    return method, message

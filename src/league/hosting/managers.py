@@ -1,4 +1,9 @@
-"""The League Manager as a process: its settings, its machine, its journal and its HTTP interface put together."""
+"""The League Manager as a process: puts its settings, machine, journal and HTTP interface together.
+
+The order matters. Settings are read first, then the journal is looked at: an existing one brings its own settings, and
+options that contradict them are refused or ignored with a notice. The port is opened before the journal is written, so
+a second manager on the same port fails before it changes anything. Secrets are made only once the journal is ours.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
@@ -42,18 +47,19 @@ from league.transport.resolving import Resolver
 
 SMALL_TABLE = 60
 """Tables of more players pass the 10 KB of document 4."""
-OPEN = "--enrolment open: whoever reaches this manager may register as a referee at any time, and decide matches"
+OPEN = "--enrolment open: anybody who can reach this manager may register as a referee at any time and decide matches"
 
 
 def run(options: ManagerOptions) -> int:
-    """Serve a league until somebody stops us; the exit status."""
+    """Serve a league until the process is stopped; return the exit status."""
     return serving.run_loop(partial(serve, options), options.until_stdin_closes)
 
 
 async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = serving.say_ready) -> int:
-    """The same in a loop that is running."""
+    """Do the same in a loop that is already running."""
     settings = league_settings(options, datetime.now().astimezone())
     location = options.journal or serving.default_journal(settings.league_id)
+    # From here on the settings of the journal count, if there is one.
     settings = resumed(options, settings, location)
     shared = serving.open_shared(options.shared, beside=location)
     host = HostedAgent()
@@ -70,21 +76,20 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         host.mcp,
     )
     await host.listen(door, options.first_port, app, next_free=options.port is None)
-    identity = {"role": "manager"} if options.journal else {"role": "manager", "league_id": settings.league_id}
+    identity = {"role": "manager"}
+    if not options.journal:
+        # The folder has the name of the league, so its journal must be of the same league.
+        identity["league_id"] = settings.league_id
     journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
     setup = _setup(options, settings, Path(options.state or urls.parse(location).path.parent), host.port)
     agent = await host.start(setup, journal, shared)
     ready(host)
     if not options.quiet:
         console.complain(f"journal: {location}")
-    for problem in features.problems():
-        console.complain(problem)
-    serving.say_if_too_few_files(settings.players + settings.max_referees)
-    for notice in (size_notice(settings.players, settings.profile), OPEN * (settings.enrolment == "open")):
-        if notice:
-            console.complain(notice)
+    _print_notices(settings)
     watching = asyncio.create_task(start_time.watch(agent))
     try:
+        # A manager serves its results after the league is over, until it is stopped.
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
@@ -95,15 +100,32 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     return 0
 
 
+def _print_notices(settings: LeagueSettings) -> None:
+    """Print what the operator should know before the league starts."""
+    for problem in features.problems():
+        console.complain(problem)
+    serving.say_if_too_few_files(settings.players + settings.max_referees)
+    notice = size_notice(settings.players, settings.profile)
+    if notice:
+        console.complain(notice)
+    if settings.enrolment == "open":
+        console.complain(OPEN)
+
+
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
-    """The secrets of its state are looked up, or made, once the journal is ours."""
     endpoints = EndpointPolicy(
-        options.endpoints, "same", allowed=options.allow_endpoint, own_port=port, is_own=addresses.is_own
+        options.endpoints,
+        "same",
+        allowed=options.allow_endpoint,
+        own_port=port,
+        is_own=addresses.is_own,
     )
+    # Secrets are looked up or made when the machine is built: by then the journal is ours.
     admin_token = cache(lambda: ADMIN_TOKEN.of_manager(state))
     enrolment_key = cache(lambda: options.enrolment_key or ENROLMENT_KEY.of_manager(state))
 
     def build(secrets: Mapping[str, str]) -> LeagueManager:
+        # The admin token comes first: if it cannot be read, no enrolment key is made.
         operator = tokens.verifier(admin_token())
         return LeagueManager(
             settings,
@@ -116,6 +138,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
             open_giving=Giving,
         )
 
+    # A manager's speaker never changes, so it is made once.
     reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
     return Setup(
@@ -131,8 +154,11 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
 
 
 def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
-    """Says what happens, and in any case what the operator should look at."""
-    refusals, course = Narrator(REFUSALS, say=console.complain), Narrator({} if quiet else MANAGER)
+    """Prints what happens. Refusals are printed even if the manager is quiet: the operator should look at them."""
+    refusals = Narrator(REFUSALS, say=console.complain)
+    if quiet:
+        return refusals
+    course = Narrator(MANAGER)
 
     def narrate(machine: Machine, happened: Sequence[Event]) -> None:
         refusals(machine, happened)
@@ -142,15 +168,19 @@ def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
 
 
 def size_notice(players: int, profile: str) -> str:
-    """What to say about a league whose tables outgrow the documents."""
+    """The notice about a league whose tables exceed the limits of the documents; empty if they do not."""
     if players <= SMALL_TABLE:
         return ""
-    broken = "a message of at most 10 KB" + f" and a table of at most {MAX_ROWS} rows" * (players > MAX_ROWS)
-    refused = "; agents in the strict profile refuse the tables" * (players > MAX_ROWS)
-    ours = ", this manager's profile" if refused and profile == "strict" else ""
+    limits = "messages to 10 KB"
+    consequence = "our agents accept up to 1 MiB, agents by others may not"
+    if players > MAX_ROWS:
+        limits += f" and tables to {MAX_ROWS} rows"
+        consequence += "; agents in the strict profile refuse the tables"
+        if profile == "strict":
+            consequence += " (this manager is strict)"
     return (
-        f"{players} players: tables will pass 10 KB. Document 4 (Game Protocol Messages, 14.1) has {broken}; "
-        f"agents of ours take up to 1 MiB, those by others may not{refused}{ours}"
+        f"{players} players: tables will be larger than 10 KB. "
+        f"Document 4 (Game Protocol Messages, 14.1) limits {limits}; {consequence}"
     )
 
 
@@ -158,9 +188,10 @@ def size_notice(players: int, profile: str) -> str:
 
 
 def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
-    """The settings of a new league. `now` has the zone of whoever set its start."""
+    """The settings of a new league. A start time without a zone is in the zone of `now`."""
     _check(options)
     is_official = options.preset == "official"
+    wait_s = 10.0 if is_official else 1.0
     lead_s = options.announcement_lead_s
     if lead_s is None:
         lead_s = 60.0 if is_official else 0.0
@@ -168,10 +199,11 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
     settings = {row.setting: getattr(options, row.name) for row in options_of(ManagerOptions) if row.setting}
     settings |= {
         "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
+        # A league that needs more referees than the usual limit must be able to start.
         "max_referees": max(options.max_referees, options.referees),
         "start": start,
         "start_at": start_at,
-        "announcement_wait_s": 10.0 if is_official else 1.0,
+        "announcement_wait_s": wait_s,
         "announcement_lead_s": lead_s,
         "late_referees": options.late_referees and not is_official,
         "enrolment": options.enrolment or "guarded",
@@ -180,41 +212,44 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
 
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
-"""What defines a league: a journal is not resumed with other values of these."""
+"""The options that define a league: a journal is not resumed with other values of these."""
 
 
 def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
-    """The settings of the league in this journal; of a new one, `settings`.
+    """The settings of the league in this journal, or `settings` for a new league.
 
-    An option that asks for something else is ignored with a notice, or, if it defines the league, refused.
+    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused.
     """
     stored = _stored_settings(location)
     if stored is None:
         return settings
     for row in options_of(ManagerOptions):
         if not row.setting or row.name not in options.given:
-            continue
+            continue  # a default never contradicts a journal
         stored_value = getattr(stored, row.setting)
-        asked_value = getattr(settings, row.setting)
-        if stored_value == asked_value and (row.name != "start" or stored.start_at == settings.start_at):
+        option_value = getattr(settings, row.setting)
+        if stored_value == option_value and (row.name != "start" or stored.start_at == settings.start_at):
             continue
         flag = row.name if row.only_in_file else row.flag
-        # Preset and start are stored as something else, which would say nothing here.
-        shown_value = "" if row.name in ("preset", "start") else f" {_shown(stored_value)}"
         if row.name in MUST_FIT:
             raise CommandError(
-                f"{flag} {_shown(asked_value)} is not what the league in {location} is played by: it has{shown_value}; "
-                "leave the option out to resume it, or name another --journal for another league",
+                f"{flag} {_text(option_value)} does not fit the league in {location}, which has {_text(stored_value)}; "
+                "leave the option out to resume this league, or name another --journal for a new one",
                 USAGE,
             )
-        asked = _shown(getattr(options, row.name))
-        console.complain(f"{flag} {asked} is ignored: the league keeps its own{shown_value}")
+        notice = f"{flag} {_text(getattr(options, row.name))} is ignored: the league keeps its own"
+        # Preset and start are stored in another form, which would mean nothing to the reader.
+        if row.name not in ("preset", "start"):
+            notice += f" {_text(stored_value)}"
+        console.complain(notice)
     return stored
 
 
 def _stored_settings(location: str) -> LeagueSettings | None:
-    """Of the league whose manager kept this journal; None if there is none yet. What is wrong with it is found out, and
-    told, when it is opened to be written."""
+    """The settings in this journal; None if there is no journal yet, or it cannot be read.
+
+    A problem with the journal is reported later, when it is opened for writing.
+    """
     try:
         with open_for_reading(urls.parse(location).path) as journal:
             first = next(iter(journal.events()), None)
@@ -223,12 +258,15 @@ def _stored_settings(location: str) -> LeagueSettings | None:
     return first.settings if isinstance(first, LeagueCreated) else None
 
 
-def _shown(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value)
 
 
 def _check(options: ManagerOptions) -> None:
-    """What only somebody who knows games and tables can tell."""
+    """Refuse values that the options alone cannot judge: unknown games and tiebreakers."""
     require_game(options.game)
-    if unknown := next((one for one in options.tiebreakers if one not in TIEBREAKERS), None):
-        raise CommandError(f"tiebreakers: {unknown!r} is none of {', '.join(sorted(TIEBREAKERS))}", USAGE)
+    for name in options.tiebreakers:
+        if name not in TIEBREAKERS:
+            raise CommandError(f"tiebreakers: {name!r} is not one of {', '.join(sorted(TIEBREAKERS))}", USAGE)

@@ -1,4 +1,10 @@
-"""What referees and players share as processes: several in one, on following ports, until the league is over."""
+"""Referees and players as processes: several in one process, on consecutive ports, until the league is over.
+
+Theory of operation. Members are brought up one after the other: port, machine, journal, in this order, because a
+member's endpoint is part of its registration. All of them share one HTTP client. From then on each works by itself, and
+a task of its own reports what keeps it from registering or playing. The process ends when every member's league is
+over, when a manager has refused one of them, or when it is stopped. It exits with status 1 only after a refusal.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,6 @@ from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
-from league.mcp_tables import MemberTools
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
@@ -37,23 +42,26 @@ if TYPE_CHECKING:  # a process of one role does not load the other
     from league.referee.desk import RefereeDesk
 
 LIMIT = jsonrpc.MANAGER_LIMIT
-"""A member takes what its manager sends, and that may be large (R-24)."""
+"""A manager's messages to its members may be large (R-24)."""
 REMIND_S = 30.0
-"""Whoever waits says so, and what for, as often as this."""
+"""The time between two notices about the same obstacle."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostedMember:
-    """A referee or player to be: what makes its machine from endpoint and secrets, what thinks for it, and what is told
-    its news. `on_stopping` is waited for while it still answers."""
+    """A referee or player before it serves."""
 
     build: Callable[[str, Mapping[str, str]], Machine]
+    """Makes its machine from its endpoint and its secrets."""
     think: Think | None = None
+    """Makes its choices."""
     tell: Tell = lambda _: None
+    """Called with its news."""
     on_started: Callable[[Agent], None] | None = None
     on_stopping: Callable[[], Awaitable[None]] | None = None
-    tools: MemberTools | None = None
-    """What else it offers MCP clients."""
+    """Awaited before it stops, while it still answers."""
+    tools: object | None = None
+    """The tools that it offers MCP clients beside its messages."""
 
 
 class MemberProcess:
@@ -67,12 +75,17 @@ class MemberProcess:
         sentences: Mapping[type[Event], Sentence],
         ready: Ready,
     ) -> None:
-        self._options, self._role, self._member = options, role, member
-        self._sentences, self._ready = sentences, ready
+        self._options = options
+        self._role = role
+        self._member = member
+        self._sentences = sentences
+        self._ready = ready
         self._shared = serving.open_shared(options.shared)
         self._door = Door.of(options, LIMIT)
+        endpoints = EndpointPolicy(origin_rule="loopback", is_own=is_own)
         self._client = HttpClient(
-            resolver=Resolver(EndpointPolicy(origin_rule="loopback", is_own=is_own), named_by=parse(options.manager)),
+            resolver=Resolver(endpoints, named_by=parse(options.manager)),
+            # All members call the same manager, and must not wait for each other.
             limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * options.count),
             tls=trusted(options),
         )
@@ -80,43 +93,71 @@ class MemberProcess:
         self._members: list[HostedMember] = []
 
     async def serve(self, stop: asyncio.Event) -> int:
-        """Until their league is over, or they are stopped; the exit status."""
+        """Serve until the league of every member is over or `stop` is set; return the exit status."""
         serving.say_if_too_few_files(self._options.count)
         registering: list[asyncio.Task[None]] = []
         port = self._options.first_port
         try:
+            # A process of many members takes a while to start, so it can be stopped meanwhile.
             while len(self._hosts) < self._options.count and not stop.is_set():
                 host = await self._bring_up(len(self._hosts), port)
                 self._hosts.append(host)
                 registering.append(asyncio.create_task(_report_obstacles(host)))
-                port = host.port + 1 if port else 0
+                if port:
+                    port = host.port + 1
             agents = [host.running for host in self._hosts]
             is_done = _is_refused if self._options.until_stdin_closes else _is_over
             await serving.until(stop, serving.all_over(agents, is_done))
-            await asyncio.gather(*(one.on_stopping() for one in self._members if one.on_stopping is not None))
+            # Members still answer here: an author's code may have something left to say.
+            stopping = [member.on_stopping() for member in self._members if member.on_stopping is not None]
+            await asyncio.gather(*stopping)
         finally:
             for task in registering:
                 task.cancel()
             await asyncio.gather(*(host.stop() for host in self._hosts))
             await self._client.close()
-        return 1 if any(_is_refused(host.running) for host in self._hosts) else 0
+        if any(_is_refused(host.running) for host in self._hosts):
+            return 1
+        return 0
 
     async def _bring_up(self, number: int, port: int) -> HostedAgent:
-        """One member: its port, its machine, its journal."""
+        """Open the port of a member, build its machine, and replay its journal."""
         options = self._options
         member = self._member(number)
         host = HostedAgent()
         host.tools = member.tools
-        app = App(
+        # Only the first member must have the port that was asked for.
+        next_free = number > 0 or options.port is None
+        await host.listen(self._door, port, self._app(host), next_free)
+        setup = self._setup(member, host, number)
+        journal = partial(
+            serving.open_journal,
+            location=numbered(options.journal, number, options.count),
+            identity={"role": self._role.value},
+            transcript=options.transcript,
+        )
+        agent = await host.start(setup, journal, self._shared)
+        if _machine(agent).is_asking and not options.quiet:
+            console.say(f"the league in this journal is over; asking {options.manager} for another one")
+        self._members.append(member)
+        self._ready(host)
+        if member.on_started is not None:
+            member.on_started(agent)
+        return host
+
+    def _app(self, host: HostedAgent) -> App:
+        return App(
             post=host.respond,
             get=host.basic_pages(),
             refusal=host.refusal,
             rest=referee_pages(host) if self._role is Role.REFEREE else None,
-            other_paths=OTHER_PATHS if options.profile == "compat" else frozenset(),
+            other_paths=OTHER_PATHS if self._options.profile == "compat" else frozenset(),
             mcp=host.mcp,
         )
-        await host.listen(self._door, port, app, next_free=number > 0 or options.port is None)
-        setup = Setup(
+
+    def _setup(self, member: HostedMember, host: HostedAgent, number: int) -> Setup:
+        options = self._options
+        return Setup(
             partial(member.build, host.endpoint),
             partial(_speaker, self._role, Reading(options.profile)),
             self._client,
@@ -130,28 +171,14 @@ class MemberProcess:
             limit=LIMIT,
             answer_limit=LIMIT,
         )
-        journal = partial(
-            serving.open_journal,
-            location=numbered(options.journal, number, options.count),
-            identity={"role": self._role.value},
-            transcript=options.transcript,
-        )
-        agent = await host.start(setup, journal, self._shared)
-        if _machine(agent).is_asking and not options.quiet:
-            console.say(f"the league of this journal is over; asking {options.manager} for another one")
-        self._members.append(member)
-        self._ready(host)
-        if member.on_started is not None:
-            member.on_started(agent)
-        return host
 
     def _narrator(self, host: HostedAgent) -> Narrator | None:
-        """What is said about a member; its id comes first where there are several."""
-
-        def prefix() -> str:
-            return f"{_machine(host.running).agent_id}: " if self._options.count > 1 else ""
-
-        return None if self._options.quiet else Narrator(self._sentences, prefix)
+        """Prints what happens to a member. If there are several, each line begins with the member's id."""
+        if self._options.quiet:
+            return None
+        if self._options.count == 1:
+            return Narrator(self._sentences)
+        return Narrator(self._sentences, lambda: f"{_machine(host.running).agent_id}: ")
 
 
 # --- registration -----------------------------------------------------------------------------------------------------
@@ -166,43 +193,54 @@ def _is_refused(agent: Agent) -> bool:
 
 
 def _is_over(agent: Agent) -> bool:
-    """Its league is over, and it does not ask for another one."""
+    """True if its league is over and it does not ask for another one, or if the manager refused it."""
     machine = _machine(agent)
-    return (machine.state == "SHUTDOWN" and not machine.is_asking) or machine.rejected is not None
+    if machine.rejected is not None:
+        return True
+    return machine.state == "SHUTDOWN" and not machine.is_asking
 
 
 async def _report_obstacles(host: HostedAgent) -> None:
-    """Tell whoever started us what keeps this member from registering, a referee from playing its matches, and anybody
-    from hearing of its league, until it is refused; now and again, as long as it lasts."""
-    agent, loop = host.running, asyncio.get_running_loop()
-    told: dict[str, float] = {}
+    """Print what keeps a member from registering, from playing its matches, or from hearing of its league.
+
+    An obstacle that stays is printed from time to time. The end is a refusal by the manager, which is printed too.
+    """
+    agent = host.running
+    loop = asyncio.get_running_loop()
+    printed_at: dict[str, float] = {}
     while not _is_refused(agent):
         agent.changed.clear()
+        # An obstacle may come and go without an event, so it is looked at from time to time.
         with suppress(TimeoutError):
             async with asyncio.timeout(REMIND_S):
                 await agent.changed.wait()
         obstacle = _obstacle(_machine(agent), host.endpoint)
-        if obstacle and loop.time() - told.get(obstacle, -math.inf) >= REMIND_S:
-            told[obstacle] = loop.time()
+        if obstacle and loop.time() - printed_at.get(obstacle, -math.inf) >= REMIND_S:
+            printed_at[obstacle] = loop.time()
             console.complain(obstacle)
-    if (refusal := _machine(agent).rejected) is not None:
-        said = f"{refusal.code} {refusal.detail}".strip()
-        console.complain(f"the manager refused {host.endpoint}: {said}")
+    refusal = _machine(agent).rejected
+    if refusal is not None:
+        reason = f"{refusal.code} {refusal.detail}".strip()
+        console.complain(f"the manager refused {host.endpoint}: {reason}")
 
 
 def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
-    """What this member waits for, in a sentence, if it does not just take its time."""
+    """A sentence about what keeps this member waiting; empty if nothing is wrong."""
     if machine.pending is not None:
-        return f"{endpoint} is no member yet and keeps trying: {machine.pending.detail}"
-    does = "waits" if machine.agent_id else "cannot register yet"
-    return f"{endpoint} {does}: {machine.trouble}; trying again" if machine.trouble else ""
+        return f"{endpoint} is not a member yet; it keeps trying: {machine.pending.detail}"
+    if not machine.trouble:
+        return ""
+    if machine.agent_id:
+        return f"{endpoint} waits: {machine.trouble}; trying again"
+    return f"{endpoint} cannot register yet: {machine.trouble}; trying again"
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:
-    return _speaker_called(role, getattr(machine, "agent_id", "") or "unregistered", reading)
+    name = getattr(machine, "agent_id", "") or "unregistered"
+    return _speaker_called(role, name, reading)
 
 
-@lru_cache(maxsize=1024)  # asked for with every letter
+@lru_cache(maxsize=1024)  # needed for every letter
 def _speaker_called(role: Role, name: str, reading: Reading) -> Speaker:
     return Speaker(role, f"{role.value}:{name}", reading)
 
@@ -211,25 +249,32 @@ def _speaker_called(role: Role, name: str, reading: Reading) -> Speaker:
 
 
 def numbered(name: str, number: int, count: int) -> str:
-    """A file for each of several members: journal.db, journal-2.db, …"""
+    """The name of a member's file; several members have one each: journal.db, journal-2.db, …"""
     if not name or count == 1 or number == 0:
         return name
     stem, dot, ending = name.rpartition(".")
-    return f"{stem}-{number + 1}{dot}{ending}" if stem else f"{name}-{number + 1}"
+    if not stem:
+        return f"{name}-{number + 1}"
+    return f"{stem}-{number + 1}{dot}{ending}"
 
 
 def numbered_id(first: str, number: int) -> str:
-    """The id to wish for: the one given, and for several those that follow (P03, P04, …)."""
+    """The id to ask for; several members count up from the first one (P03, P04, …)."""
     head = first.rstrip("0123456789")
     digits = first[len(head) :]
-    return f"{head}{int(digits) + number:0{len(digits)}}" if digits else first
+    if not digits:
+        return first
+    return f"{head}{int(digits) + number:0{len(digits)}}"
 
 
 def numbered_name(name: str, number: int, count: int) -> str:
-    """The name to register under, for several members one each."""
-    return f"{name} {number + 1}" if name and count > 1 else name
+    """The name to register under; several members get a number behind it."""
+    if not name or count == 1:
+        return name
+    return f"{name} {number + 1}"
 
 
 def made_up_name(kind: str, endpoint: str, wished_id: str = "") -> str:
-    """For a member without a name: one from its id, or its port."""
-    return f"{kind} {wished_id or endpoint.rpartition(':')[2].partition('/')[0]}"
+    """A name for a member without one, made from its id or its port."""
+    port = endpoint.rpartition(":")[2].partition("/")[0]
+    return f"{kind} {wished_id or port}"

@@ -1,4 +1,4 @@
-"""What agents print at the terminal while they work: a line for each event that people wait for.
+"""The lines that agents print while they work: one for each event that people wait for.
 
 Each role has a table from the type of an event to the sentence about it. Events in no table are not worth a line.
 """
@@ -21,7 +21,7 @@ from league.terminal.tables import counted
 if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.watch import ErrorNote
     from league.machine import Machine
-    from league.manager.league import LeagueManager
+    from league.manager.league_manager import LeagueManager
     from league.player.competitor import Competitor
     from league.referee.desk import RefereeDesk
 
@@ -30,7 +30,7 @@ LEADERS = 3
 """How many players at the top of the table are named when a round is over."""
 SHOWN_AGAIN = frozenset(10**power for power in range(1, 10))
 MOST_ERRORS = 1_000
-"""The limit on different errors that are shown; more would only fill our memory."""
+"""The limit on different errors that are shown."""
 
 Sentence = Callable[[Any, Any], str]
 """The sentence about an event, given the machine that it happened to; empty if there is nothing to say."""
@@ -78,7 +78,7 @@ class ErrorLines:
     def __call__(self, error: ErrorNote) -> None:
         text = str(error)
         if len(self._times) >= MOST_ERRORS and text not in self._times:
-            return
+            return  # an agent that sends ever new errors must not fill our memory
         self._times[text] += 1
         times = self._times[text]
         if times == 1:
@@ -124,6 +124,7 @@ def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> s
 def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     matches = sum(map(len, event.rounds))
     if len(event.rounds) < len(manager.ledger.rounds):
+        # There was a schedule before: these rounds were added to it.
         return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
     sentence = f"the league starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
@@ -176,9 +177,13 @@ REFUSALS: Mapping[type[Event], Sentence] = {
     events.RequestRefused: _refused,
     events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
 }
-"""What a manager prints even with --quiet: requests that it refused, and agents that claim the same name."""
+"""The sentences that a manager prints even with --quiet: about refused requests, and agents that claim one name."""
 
-_WHY_ON = {"answered": "players answer again", "operator": "by the operator's order", "time": "it waited long enough"}
+_WHY_ON = {
+    "answered": "players answer again",
+    "operator": "by the operator's order",
+    "time": "it has waited long enough",
+}
 
 MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentRegistered: _joined,
@@ -212,7 +217,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
 
 def _registered(_: Machine, event: events.Registered) -> str:
     if event.league_id == KIT_LEAGUE:
-        return f"registered as {event.agent_id} with the conformance kit: its matches are of no league"
+        return f"registered as {event.agent_id} with the conformance kit, whose matches belong to no league"
     sentence = f"registered as {event.agent_id}"
     if event.new_league:
         sentence = f"the manager has begun another league: {sentence}"
@@ -265,7 +270,7 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
 
 
 def _title(player: Competitor, player_id: str) -> str:
-    """A player with its name, if a table has told it."""
+    """A player's id, with its name if the table has it."""
     rows = player.standings.standings if player.standings else ()
     for row in rows:
         if row.player_id == player_id:

@@ -1,9 +1,9 @@
-"""What a role can be told: on the command line, in league.toml, in the environment, or by its default.
+"""The options of the roles: from the command line, the environment, league.toml, or their defaults.
 
-An option is a field of its role's class: the field has the type, and `option(…)` says what the command line and the
-file need beside it. `league_setting(…)` is an option whose value becomes a setting of the league. The command line wins
-over the environment, and the environment over the file. All of them are read here and nowhere else: a role is handed
-typed options that were checked.
+An option is a field of its role's class: the field has the type, and `option(…)` has everything else that the command
+line and the file need. `league_setting(…)` is an option whose value becomes a setting of the league, and has that
+setting's default. The command line wins over the environment, and the environment over the file. All of them are read
+here and nowhere else: a role gets typed options that have been checked.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from league import features
 from league.features import StrategyRow
+from league.settings import LeagueSettings
 from league.terminal import USAGE, CommandError, addresses, did_you_mean
 from league.terminal.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
 
@@ -44,7 +45,7 @@ class Kind:
 
 
 def _allowance(text: str) -> Allowance:
-    from league.protocol.endpoints import read_allowance  # few leagues need it
+    from league.protocol.endpoints import read_allowance  # imported here because few leagues need it
 
     return read_allowance(text)
 
@@ -69,7 +70,7 @@ PLACES = Kind("a list of networks (10.1.0.0/16), HOST or HOST:PORT", _allowance,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option: how it is given, and which values it takes."""
+    """An option: how it is set, and which values it takes."""
 
     name: str = ""
     kind: Kind
@@ -81,15 +82,15 @@ class Option:
     most: float | None = None
     only_in_file: bool = False
     off: str = ""
-    """What the flag --no-NAME does, if there is one; that flag stands for the empty text."""
+    """The help of the flag --no-NAME, if there is one. That flag sets the empty text."""
     variable: str = ""
     """The environment variable that can hold it."""
     flag_name: str = ""
-    """Its name on the command line, if that is another."""
+    """Its name on the command line, if it has another one there."""
     placeholder: str = ""
-    """What stands for its value in help texts, if not the usual word of its kind."""
+    """The placeholder for its value in help texts, if not the usual one of its kind."""
     setting: str = ""
-    """The setting of the league that it becomes, if it does."""
+    """The setting of the league that it becomes; empty if it is not a setting."""
 
     @property
     def flag(self) -> str:
@@ -101,22 +102,23 @@ class Option:
 
     @property
     def shown_value(self) -> str:
-        """What stands for its value in help texts."""
+        """The placeholder for its value in help texts."""
         return "|".join(self.choices) or self.placeholder or self.kind.placeholder
 
 
-SAME = "="
-"""The setting of the league has the name of its option."""
+DEFAULTS = LeagueSettings(league_id="")
+"""The default of each setting of a league."""
 
 
 def option(kind: Kind, default: Any, text: str, **more: Any) -> Any:
-    """A field of a role's class that can be given; `more` are fields of `Option` (Any: a dataclass field)."""
+    """A field of a role's class that is an option; `more` are fields of `Option` (Any: a dataclass field)."""
     return field(default=default, metadata={"option": Option(kind=kind, default=default, help=text, **more)})
 
 
-def league_setting(kind: Kind, default: Any, text: str, **more: Any) -> Any:
-    """An option that becomes a setting of the league: the one of its name, unless `setting` names another."""
-    return option(kind, default, text, **{"setting": SAME, **more})
+def league_setting(setting: str, kind: Kind, text: str, **more: Any) -> Any:
+    """An option that becomes this setting of the league, and has its default unless `more` names another."""
+    default = more.pop("default", getattr(DEFAULTS, setting))
+    return option(kind, default, text, setting=setting, **more)
 
 
 def options_in(cls: type, roles: tuple[str, ...]) -> Iterator[Option]:
@@ -124,18 +126,19 @@ def options_in(cls: type, roles: tuple[str, ...]) -> Iterator[Option]:
     for declared in fields(cls):
         if "option" in declared.metadata:
             row: Option = declared.metadata["option"]
-            setting = declared.name if row.setting == SAME else row.setting
-            yield replace(row, name=declared.name, roles=roles, setting=setting)
+            yield replace(row, name=declared.name, roles=roles)
 
 
-# --- what a role is told ----------------------------------------------------------------------------------------------
+# --- the options of each role -----------------------------------------------------------------------------------------
 
 SHARED = "keep shared files for other tools in this folder"
+PROFILE = "accept and record the habits of other agents (compat), or reject them (strict)"
+PROFILES = ("compat", "strict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleOptions:
-    """What every role is told."""
+    """The options of every role."""
 
     role: ClassVar[str]
     usual_port: ClassVar[int]
@@ -152,16 +155,14 @@ class RoleOptions:
         placeholder="PORT",
     )
     journal: str = option(
-        TEXT, "", "keep the journal here, in a file or sqlite:///FILE; the same journal resumes", placeholder="URL"
-    )
-    profile: Profile = league_setting(
         TEXT,
-        "compat",
-        "accept and record the habits of other agents (compat), or reject them (strict)",
-        choices=("compat", "strict"),
+        "",
+        "keep the journal here, in a file or sqlite:///FILE; start again with the same journal to resume",
+        placeholder="URL",
     )
+    profile: Profile = league_setting("profile", TEXT, PROFILE, choices=PROFILES)
     transcript: Mode = option(
-        TEXT, "full", "which messages to keep beside the journal", choices=("full", "matches", "off")
+        TEXT, "full", "which messages to keep with the journal", choices=("full", "matches", "off")
     )
     log: str = option(
         TEXT,
@@ -172,88 +173,96 @@ class RoleOptions:
     quiet: bool = option(FLAG, False, "print problems only")
     until_stdin_closes: bool = option(FLAG, False, "serve until stdin is closed, even after the end of the league")
     allow_host: tuple[str, ...] = option(
-        HOSTS, (), "another name that this server is reached by, beside its addresses; may be repeated"
+        HOSTS, (), "another name of this server, in addition to its addresses; may be repeated"
     )
     tls_cert: str = option(
         TEXT, "", "serve https with this certificate (PEM, with the chain to its authority)", placeholder="FILE"
     )
     tls_key: str = option(TEXT, "", "the key of --tls-cert, if it is in another file", placeholder="FILE")
     tls_ca: str = option(
-        TEXT, "", "trust this authority (PEM) in https calls, beside those the system trusts", placeholder="FILE"
+        TEXT,
+        "",
+        "trust this authority (PEM) in https calls, in addition to those the system trusts",
+        placeholder="FILE",
     )
     given: frozenset[str] = frozenset()
-    """The names of the options that somebody set."""
+    """The names of the options that were set, and not left at their defaults."""
 
     @property
     def first_port(self) -> int:
-        """The port to try first. If none was given, the next free port is as good."""
+        """The port to try first. If it was not set, the next free port will do, too."""
         return self.usual_port if self.port is None else self.port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions(RoleOptions):
-    """What a manager is told."""
+    """The options of a manager."""
 
     role: ClassVar[str] = "manager"
     usual_port: ClassVar[int] = 8000
     useful: ClassVar[tuple[str, ...]] = ("players", "referees", "game", "port", "journal")
 
-    players: int = league_setting(WHOLE, 4, "how many players the league has", least=2)
-    referees: int = league_setting(WHOLE, 1, "how many referees must be registered before the league starts", least=1)
-    game: str = league_setting(TEXT, "even_odd", "the game to play", setting="game_type", placeholder="NAME")
-    league_id: str = league_setting(TEXT, "", "the league's id (default: made from the date)", placeholder="ID")
-    rounds: int | None = league_setting(WHOLE, None, "play only this many rounds of the schedule", least=1)
-    double: bool = league_setting(FLAG, False, "let every pair meet twice")
+    players: int = league_setting("players", WHOLE, "how many players the league has", least=2)
+    referees: int = league_setting(
+        "referees", WHOLE, "how many referees must be registered before the league starts", least=1
+    )
+    game: str = league_setting("game_type", TEXT, "the game to play", placeholder="NAME")
+    league_id: str = league_setting(
+        "league_id", TEXT, "the league's id (default: made from the date)", placeholder="ID"
+    )
+    rounds: int | None = league_setting("rounds", WHOLE, "play only this many rounds of the schedule", least=1)
+    double: bool = league_setting("double", FLAG, "let every pair meet twice")
     start: str = league_setting(
+        "start",
         TEXT,
-        "when-full",
         "when the league starts: when-full, manual, or a time such as 18:30",
         placeholder="when-full|manual|TIME",
     )
     late: Literal["admit", "refuse"] = league_setting(
+        "late",
         TEXT,
-        "refuse",
         "players that come after the start: admit them (they play missed matches in extra rounds) or refuse them",
         choices=("admit", "refuse"),
     )
     preset: Literal["local", "official"] = league_setting(
+        "announcement_wait_s",
         TEXT,
-        "local",
         "local: quick; official: a minute between announcement and play",
+        default="local",
         choices=("local", "official"),
-        setting="announcement_wait_s",
     )
-    move_seconds: float = league_setting(SECONDS, 30.0, "how long a player may think about a move", least=0.1)
+    move_seconds: float = league_setting("move_seconds", SECONDS, "how long a player may think about a move", least=0.1)
     outage_minutes: float = league_setting(
+        "outage_minutes",
         NUMBER,
-        10.0,
-        "how long a round waits while half of the players are gone at once (0: it never waits)",
+        "how long a round waits if half of the players disappear at once (0: it never waits)",
         least=0,
         placeholder="MINUTES",
     )
     endpoints: Reach = option(
         TEXT,
         "local",
-        "how far away agents may be, each at the address it registers from",
+        "how far away agents may be; each must be at the address it registers from",
         choices=("local", "lan", "public"),
     )
     allow_endpoint: tuple[Allowance, ...] = option(
         PLACES,
         (),
-        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may be too, no matter who registers them; "
+        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may also be, wherever they register from; "
         "may be repeated",
     )
     enrolment: Literal["open", "key", "approve"] | None = league_setting(
+        "enrolment",
         TEXT,
-        None,
         "who may register: anybody; referees with the key only; or agents that the operator approves (default: all "
         "players, on this machine as many referees as the start needs, and later ones with the key or approval)",
+        default=None,
         choices=("open", "key", "approve"),
     )
     enrolment_key: str = option(
         TEXT,
         "",
-        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which is kept)",
+        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which the manager keeps)",
         placeholder="KEY",
     )
     state: str = option(
@@ -262,47 +271,55 @@ class ManagerOptions(RoleOptions):
         "keep admin token and enrolment key in this folder (default: the journal's folder)",
         placeholder="DIR",
     )
-    max_referees: int = league_setting(WHOLE, 10, "accept at most this many referees", least=1)
+    max_referees: int = league_setting("max_referees", WHOLE, "accept at most this many referees", least=1)
     referee_patience: float | None = league_setting(
+        "referee_patience_s",
         SECONDS,
-        None,
         "how long a referee may take for a match it has acknowledged (default: the longest a match can take)",
         least=0.1,
-        setting="referee_patience_s",
     )
     shared: str | None = option(
         TEXT, None, f"{SHARED} (default: the journal's folder)", off="keep no shared files", placeholder="DIR"
     )
     """None: in the folder of the journal; "": nowhere."""
     announcement_lead_s: float | None = league_setting(
-        SECONDS, None, "seconds between announcement and play", least=0, only_in_file=True
+        "announcement_lead_s",
+        SECONDS,
+        "seconds between announcement and play",
+        default=None,
+        least=0,
+        only_in_file=True,
     )
     retry_delays_s: tuple[float, ...] = league_setting(
-        NUMBERS, (2.0, 2.0, 2.0), "pauses before the retries of a call", least=0, only_in_file=True
+        "retry_delays_s", NUMBERS, "pauses before the retries of a call", least=0, only_in_file=True
     )
     standings_interval_s: float = league_setting(
-        SECONDS, 1.0, "least time between two standings updates", least=0, only_in_file=True
+        "standings_interval_s", SECONDS, "least time between two standings updates", least=0, only_in_file=True
     )
     start_match_after_s: float = league_setting(
+        "start_match_after_s",
         SECONDS,
-        15.0,
-        "how long to wait before a referee by others is given a match in another way",
+        "how long to wait before the manager gives a match to a referee by others in another way",
         least=0.1,
         only_in_file=True,
     )
-    unique_names: bool = league_setting(FLAG, True, "names must be unique", only_in_file=True)
-    late_referees: bool = league_setting(FLAG, True, "referees may join a running league", only_in_file=True)
+    unique_names: bool = league_setting("unique_names", FLAG, "names must be unique", only_in_file=True)
+    late_referees: bool = league_setting("late_referees", FLAG, "referees may join a running league", only_in_file=True)
     max_concurrent_matches_limit: int = league_setting(
-        WHOLE, 10, "the most matches at once that a referee may offer", least=1, only_in_file=True
+        "max_concurrent_matches_limit",
+        WHOLE,
+        "the largest number of concurrent matches that a referee may offer",
+        least=1,
+        only_in_file=True,
     )
     tiebreakers: tuple[str, ...] = league_setting(
-        NAMES, ("points", "wins", "draws", "head_to_head"), "what the table is sorted by, in order", only_in_file=True
+        "tiebreakers", NAMES, "the criteria that sort the table, in order", only_in_file=True
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberOptions(RoleOptions):
-    """What referees and players are told alike."""
+    """The options that referees and players share."""
 
     host: str = option(
         TEXT,
@@ -310,16 +327,11 @@ class MemberOptions(RoleOptions):
         "listen at this address (default: this machine's address on the way to the manager)",
         placeholder="ADDRESS",
     )
-    profile: Profile = option(
-        TEXT,
-        "compat",
-        "accept and record the habits of other agents (compat), or reject them (strict)",
-        choices=("compat", "strict"),
-    )
+    profile: Profile = option(TEXT, DEFAULTS.profile, PROFILE, choices=PROFILES)
     manager: str = option(
         ADDRESS,
         f"{USUAL_MANAGER}/mcp",
-        f"where the League Manager is; {MANAGER_VARIABLE} can say it too",
+        f"the address of the League Manager; {MANAGER_VARIABLE} can hold it too",
         variable=MANAGER_VARIABLE,
     )
     name: str = option(TEXT, "", "the name to register under", placeholder="NAME")
@@ -330,13 +342,13 @@ class MemberOptions(RoleOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefereeOptions(MemberOptions):
-    """What a referee is told."""
+    """The options of a referee."""
 
     role: ClassVar[str] = "referee"
     usual_port: ClassVar[int] = 8001
     useful: ClassVar[tuple[str, ...]] = ("manager", "port", "name", "max_concurrent_matches", "journal")
 
-    game: str = option(TEXT, "even_odd", "the game to play", placeholder="NAME")
+    game: str = option(TEXT, DEFAULTS.game_type, "the game to play", placeholder="NAME")
     enrolment_key: str = option(
         TEXT,
         "",
@@ -363,7 +375,7 @@ class RefereeOptions(MemberOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerOptions(MemberOptions):
-    """What a player is told."""
+    """The options of a player."""
 
     role: ClassVar[str] = "player"
     usual_port: ClassVar[int] = 8101
@@ -381,7 +393,7 @@ class PlayerOptions(MemberOptions):
     )
     seed: int | None = option(WHOLE, None, "make the choices of random strategies repeatable")
     more: Mapping[str, Any] = field(default_factory=lambda: {extra.name: extra.default for extra in strategy_options()})
-    """The options of strategies that features bring, by name (Any: each has its own type)."""
+    """The options of features' strategies, by name (Any: each has its own type)."""
 
 
 ROLES: tuple[type[RoleOptions], ...] = (ManagerOptions, RefereeOptions, PlayerOptions)
@@ -394,7 +406,7 @@ def _own_options(role: type[RoleOptions]) -> tuple[Option, ...]:
 
 
 def strategy_options() -> Iterator[Option]:
-    """The options of strategies that our features bring: each row names the class that declares them."""
+    """The options of our features' strategies: each row names the class that declares them."""
     for row in features.own(StrategyRow):
         if row.options:
             yield from options_in(features.load(row.options), (PlayerOptions.role,))
@@ -408,11 +420,12 @@ def options_of(role: type[RoleOptions]) -> Iterator[Option]:
 
 
 def all_options() -> list[Option]:
-    """Every option once, with all roles that have it alike; for the reference."""
+    """Every option once, with all roles that share it; for the reference."""
     merged: list[Option] = []
     for role in ROLES:
         for row in options_of(role):
-            twin = next((known for known in merged if replace(known, roles=row.roles) == row), None)
+            # Two roles share a row of the reference if nothing but the role differs.
+            twin = next((other for other in merged if replace(other, roles=row.roles) == row), None)
             if twin is None:
                 merged.append(row)
             else:
@@ -424,8 +437,9 @@ def all_options() -> list[Option]:
 
 
 def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without: Container[str] = ()) -> None:
-    """Add a role's options to a parser; None stands for "not given here"."""
+    """Add a role's options to a parser. None stands for an option that was not typed."""
     parser.usage = f"{parser.prog} [OPTIONS]"
+    # Most people need a handful of the options, so help shows those first.
     first = parser.add_argument_group("most useful options")
     rest = parser.add_argument_group("more options")
     rows = {row.name: row for row in options_of(role) if not row.only_in_file and row.name not in without}
@@ -439,6 +453,7 @@ def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without:
 
 
 def _add(group: argparse._ArgumentGroup, row: Option) -> None:
+    # A flag that is not typed is None, too: False would override the file.
     if row.kind is FLAG:
         group.add_argument(row.flag, action="store_true", default=None, help=row.help)
         return
@@ -462,31 +477,33 @@ def _add(group: argparse._ArgumentGroup, row: Option) -> None:
 
 
 def defaults(role: type[AnyRole]) -> AnyRole:
-    """The options of a role that was told nothing."""
+    """The options of a role if none is set."""
     return role()
 
 
 def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
-    """All options of a role: from the command line, else from the environment, else from the file that was named."""
+    """Read all options of a role: from the command line, otherwise the environment, otherwise the file of --config."""
     stored: Mapping[str, Any] = {}
     if args.config:
         stored = _settings_for(role, _stored(args.config), args.config)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for row in options_of(role):
         typed = None if row.only_in_file else getattr(args, row.name, None)
         if typed is not None:
-            given[row.name] = _value(row, typed, row.flag, (str, bool))
+            values[row.name] = _value(row, typed, row.flag, (str, bool))
         elif row.variable and os.environ.get(row.variable):
-            given[row.name] = _value(row, os.environ[row.variable], row.variable, (str,))
+            values[row.name] = _value(row, os.environ[row.variable], row.variable, (str,))
         elif row.name in stored:
-            given[row.name] = stored[row.name]
-    if issubclass(role, MemberOptions) and "host" not in given:
-        given["host"] = addresses.on_route_to(given.get("manager", USUAL_MANAGER))
+            values[row.name] = stored[row.name]
+    # A member must listen where its manager can call it, so that depends on where the manager is.
+    if issubclass(role, MemberOptions) and "host" not in values:
+        values["host"] = addresses.on_route_to(values.get("manager", USUAL_MANAGER))
     usual = defaults(role)
-    names = frozenset(given)
+    # The names are taken before options of strategies move into a mapping of their own.
+    names = frozenset(values)
     if isinstance(usual, PlayerOptions):
-        given["more"] = {name: given.pop(name, default) for name, default in usual.more.items()}
-    return replace(usual, **given, given=names)
+        values["more"] = {name: values.pop(name, default) for name, default in usual.more.items()}
+    return replace(usual, **values, given=names)
 
 
 def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -497,17 +514,18 @@ def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str)
     """
     tables = {key: value for key, value in stored.items() if key in ALL and isinstance(value, dict)}
     top = {key: value for key, value in stored.items() if key not in tables}
+    # A key at the top may belong to any role, and must fit each role that has it.
     everything = [row for cls in ROLES for row in options_of(cls)]
     settings = _checked(top, everything, name, role)
     for cls in ROLES:
-        own = _checked(tables.get(cls.role, {}), tuple(options_of(cls)), f"{name}, [{cls.role}]", cls)
+        table = _checked(tables.get(cls.role, {}), tuple(options_of(cls)), f"{name}, [{cls.role}]", cls)
         if cls is role:
-            settings |= own
+            settings |= table
     return settings
 
 
 def _checked(table: Mapping[str, Any], rows: Sequence[Option], where: str, role: type[RoleOptions]) -> dict[str, Any]:
-    """What a table sets for this role; whatever is wrong in it, for any role, is refused."""
+    """The settings of a table that are for this role. A mistake in the table is refused, whichever role it is for."""
     settings: dict[str, Any] = {}
     for key, value in table.items():
         fitting = [row for row in rows if row.name == key]
@@ -535,15 +553,16 @@ def _stored(name: str) -> Mapping[str, Any]:
         raise CommandError(f"{name} is not TOML: {error}", USAGE) from error
 
 
-def _value(row: Option, given: Any, where: str, types: tuple[type, ...]) -> Any:
+def _value(row: Option, raw: Any, where: str, types: tuple[type, ...]) -> Any:
     """A value, read and checked. `types` are those it may have there: in a file "4" is not a number."""
-    items = given if row.kind.is_list else [given]
+    items = raw if row.kind.is_list else [raw]
     try:
+        # `type(…) in`, not `isinstance`: in Python, True is a number.
         if not isinstance(items, list) or not items or not all(type(item) in types for item in items):
-            raise ValueError(given)
+            raise ValueError(raw)
         values = tuple(map(row.kind.read, items))
     except (ValueError, OverflowError) as error:
-        text = str(given).lower() if isinstance(given, bool) else repr(given)
+        text = str(raw).lower() if isinstance(raw, bool) else repr(raw)
         raise CommandError(f"{where}: {text} is not {row.kind.words}", USAGE) from error
     for value in values:
         _check(row, value, where)

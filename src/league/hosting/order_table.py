@@ -1,4 +1,4 @@
-"""The operator's orders: what each does, in words, for the command line, the HTTP API and MCP clients alike.
+"""The operator's orders in words, for the command line, the HTTP API and MCP clients alike.
 
 `manager/orders.py` carries them out.
 """
@@ -22,8 +22,8 @@ class OrderRow(NamedTuple):
 
 ORDER_TABLE = (
     OrderRow("start", "start the league with the agents that are registered"),
-    OrderRow("pause", "let running matches finish and start no others"),
-    OrderRow("resume", "let a paused league, or one that waits for players, go on"),
+    OrderRow("pause", "let running matches finish, but start no new ones"),
+    OrderRow("resume", "continue a league that is paused or waits for players"),
     OrderRow("approve", "let an applicant in", "its applicant id (A01), name or endpoint", "AGENT"),
     OrderRow("reject", "turn an applicant away", "its applicant id (A01), name or endpoint", "AGENT", True),
     OrderRow(
@@ -40,6 +40,6 @@ ORDER_TABLE = (
         "MATCH_ID",
         True,
     ),
-    OrderRow("close", "close a finished league for good: nothing can be played again", is_destructive=True),
+    OrderRow("close", "close a finished league for good: no match can be replayed", is_destructive=True),
 )
 WITH_TARGET = frozenset(row.name for row in ORDER_TABLE if row.target)

@@ -1,7 +1,7 @@
-"""Players as processes: a strategy found and described, asked in its own thread or task, its author told what fails.
+"""Players as processes: find a strategy, run it in a thread or task of its own, and show its author what fails.
 
 A strategy is an object with `choose(turn)`, which may be `async`. It may also have a `name`, a `version`, the `games`
-it is for, `plays(game_type)` to say what it can, and what `author_news` says to be told what happens.
+it is for, `plays(game_type)` to say whether it can play a game, and the hooks that `author_news` calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
 from league.hosting.serving import Ready, run_loop, say_ready, until
 from league.machine import Ask, Considered, NoChoice
-from league.mcp_tables import MemberTools
 from league.player import strategies
 from league.player.competitor import Competitor
 from league.player.strategies import BuiltIn, Strategy, Turn
@@ -47,12 +46,12 @@ USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
 
 
-# --- who plays --------------------------------------------------------------------------------------------------------
+# --- loading strategies -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A player to be: who chooses for it, and what it says of itself. `title` names it where it has no name."""
+    """A player before it serves: its strategy, and how it describes itself. `title` is used if it has no name."""
 
     strategy: Strategy
     title: str
@@ -60,17 +59,17 @@ class Entrant:
     version: str = USUAL_VERSION
     games: tuple[str, ...] = (USUAL_GAME,)
     conditions: dict[str, Any] | None = None
-    """Under which a language model plays (Any: as it stands in a message)."""
+    """The conditions under which a language model plays (Any: as they are written in a message)."""
     session: Callable[[], AbstractAsyncContextManager[None]] | None = None
-    """What must be open while it plays."""
-    offer: Callable[[PlayerOptions], MemberTools] | None = None
-    """What it offers MCP clients."""
+    """A context that must stay open while it plays."""
+    offer: Callable[[PlayerOptions], object] | None = None
+    """Makes the tools that it offers MCP clients."""
     stay: Callable[[], Coroutine[Any, Any, None]] | None = None
-    """What it waits for after the league, before it ends."""
+    """Waits after the league for whatever must happen before the player ends."""
 
 
 def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
-    """The strategy of that name: built in, of a feature, or `module:Class` of the author's, made anew."""
+    """Load a strategy: a built-in one, one of a feature, or an author's `module:Class`."""
     built_in = strategies.find(spec)
     if built_in is not None:
         return Entrant(built_in, spec.replace("_", " ").title())
@@ -79,6 +78,7 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
         return _of_feature(row, options)
     module, colon, cls = spec.rpartition(":")
     if module and colon and cls:
+        # An author's class comes before features by others: looking those up takes time.
         return enter(_made(spec, _imported(spec, module), cls), cls)
     rows = {row.name: row for row in features.every(StrategyRow)}
     if spec in rows:
@@ -89,6 +89,7 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
 
 
 def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
+    # Without options nobody serves the player, as in a simulation or a tournament.
     if row.needs_server and options is None:
         raise CommandError(f"{row.about} plays in a league: league player --strategy {row.name}", USAGE)
     make: Callable[[PlayerOptions | None], Entrant] = features.load(row.make)
@@ -96,15 +97,22 @@ def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
 
 
 def enter(strategy: Any, title: str) -> Entrant:
-    """An author's object as a player, with what it says of itself (Any: it may be anything)."""
+    """Make a player of an author's object, which describes itself (Any: it may be anything)."""
     if not callable(getattr(strategy, "choose", None)):
-        raise CommandError(f"{title} is no strategy: it has no method choose(self, turn), and it is no league.Player")
-    name, version = getattr(strategy, "name", ""), getattr(strategy, "version", "")
+        raise CommandError(
+            f"{title} is not a strategy: it has no method choose(self, turn), and it is not a league.Player"
+        )
+    name = getattr(strategy, "name", "")
+    if not isinstance(name, str):
+        name = ""
+    version = getattr(strategy, "version", "")
+    if not isinstance(version, str) or not version:
+        version = USUAL_VERSION
     return Entrant(
         strategy,
         title,
-        name=name if isinstance(name, str) else "",
-        version=version if isinstance(version, str) and version else USUAL_VERSION,
+        name=name,
+        version=version,
         games=_named_games(getattr(strategy, "games", None), title) or (USUAL_GAME,),
     )
 
@@ -114,35 +122,41 @@ def _named_games(games: object, title: str) -> tuple[str, ...]:
         return ()
     if isinstance(games, str):
         return (games,)
-    if isinstance(games, Iterable) and all(isinstance(one, str) for one in games):
+    if isinstance(games, Iterable) and all(isinstance(game, str) for game in games):
         return tuple(games)
     raise CommandError(f"{title}.games is {authors.shown(games)}, not a list of names such as {USUAL_GAME!r}")
 
 
 def _imported(spec: str, name: str) -> ModuleType:
     if "" not in sys.path:
-        sys.path.insert(0, "")  # the folder the command was given in, as with `python -m`
-    if name.endswith(".py") and not Path(name).is_file():
+        sys.path.insert(0, "")  # the current folder, as with `python -m`
+    is_file = name.endswith(".py")
+    if is_file and not Path(name).is_file():
         raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
-        if name.endswith(".py"):
+        if is_file:
             return strategy_files.load(Path(name))
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(f"cannot load {spec}: there is no module {name!r} here") from error
         raise _cannot_load(spec, error) from error
-    except (Exception, SystemExit) as error:  # the author's code: whatever is wrong with it is the author's to see
+    except (Exception, SystemExit) as error:  # the author's code may raise anything, and its author should see it
         raise _cannot_load(spec, error) from error
 
 
 def _made(spec: str, module: ModuleType, name: str) -> object:
     cls = getattr(module, name, None)
     if not callable(cls):
-        classes = [one for one, value in vars(module).items() if isinstance(value, type)]
+        # Imported classes are left out: the author did not mean one of them.
+        classes = [
+            class_name
+            for class_name, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        ]
         title = spec.rpartition(":")[0]
-        there = ", ".join(one for one in classes if getattr(module, one).__module__ == module.__name__) or "none"
-        raise CommandError(f"cannot load {spec}: {title} has no class {name!r}; its classes: {there}")
+        listed = ", ".join(classes) or "none"
+        raise CommandError(f"cannot load {spec}: {title} has no class {name!r}; its classes: {listed}")
     try:
         return cls()
     except (Exception, SystemExit) as error:  # the author's code, as above
@@ -154,29 +168,34 @@ def _cannot_load(spec: str, error: BaseException) -> CommandError:
     return CommandError(f"cannot load {spec}: {authors.last_line(error)}")
 
 
-# --- how they serve ---------------------------------------------------------------------------------------------------
+# --- serving ----------------------------------------------------------------------------------------------------------
 
 
 def run(options: PlayerOptions, entrants: Sequence[Entrant]) -> int:
-    """Serve one player for each entrant, until their league is over or somebody stops us; the exit status."""
+    """Serve one player for each entrant until the league is over or the process is stopped; return the exit status."""
     authors.protect_output()
     return run_loop(partial(serve, options, entrants), options.until_stdin_closes)
 
 
 async def serve(
-    options: PlayerOptions, entrants: Sequence[Entrant], stop: asyncio.Event, ready: Ready = say_ready
+    options: PlayerOptions,
+    entrants: Sequence[Entrant],
+    stop: asyncio.Event,
+    ready: Ready = say_ready,
 ) -> int:
-    """The same in a loop that is running."""
+    """Do the same in a loop that is already running."""
     options = replace(options, count=len(entrants))
-    for one in entrants:
-        for game in _games_of(options, one):
-            refuse_unplayable(one, game)
-    runners = [StrategyRunner(one, _seeding(options.seed)) for one in entrants]
+    # Better now than in the middle of a match.
+    for entrant in entrants:
+        for game in _games_of(options, entrant):
+            refuse_unplayable(entrant, game)
+    runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
     offered = [entrant.offer(options) if entrant.offer else None for entrant in entrants]
 
     def member(number: int) -> HostedMember:
         runner = runners[number]
         stop_runner = runner.stop
+        # Some players have more to do after the league, such as answering a person who still asks.
         if runner.entrant.stay is not None:
             stop_runner = partial(_stop_late, runner.entrant.stay, runner, stop)
         return HostedMember(
@@ -189,40 +208,52 @@ async def serve(
         )
 
     async with AsyncExitStack() as sessions:
-        for one in entrants:
-            if one.session is not None:
-                await sessions.enter_async_context(one.session())
+        for entrant in entrants:
+            if entrant.session is not None:
+                await sessions.enter_async_context(entrant.session())
         try:
             return await MemberProcess(options, Role.PLAYER, member, PLAYER, ready).serve(stop)
         finally:
-            await asyncio.gather(*(one.stop() for one in runners))
+            await asyncio.gather(*(runner.stop() for runner in runners))
 
 
 async def _stop_late(
-    stay: Callable[[], Coroutine[Any, Any, None]], runner: StrategyRunner, stop: asyncio.Event
+    stay: Callable[[], Coroutine[Any, Any, None]],
+    runner: StrategyRunner,
+    stop: asyncio.Event,
 ) -> None:
     await until(stop, stay())
     await runner.stop()
 
 
 def _seeding(seed: int | None) -> Seeding | None:
-    return None if seed is None else lambda agent_id, turn: f"{seed}/{agent_id}/{turn.match_id}/{turn.number}"
+    if seed is None:
+        return None
+    return lambda agent_id, turn: f"{seed}/{agent_id}/{turn.match_id}/{turn.number}"
 
 
 def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
-    return (options.game,) if options.game else entrant.games
+    if options.game:
+        return (options.game,)
+    return entrant.games
 
 
 def refuse_unplayable(entrant: Entrant, game: str) -> None:
     """Raise CommandError if the author did not write the method that this game needs."""
     plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
     if callable(plays) and not plays(game):
-        either = "choose_parity(self, call) or " if game == USUAL_GAME else ""
-        raise CommandError(f"{entrant.title} cannot play {game}: it has no method {either}move(self, turn)")
+        methods = "move(self, turn)"
+        if game == USUAL_GAME:
+            methods = "choose_parity(self, call) or move(self, turn)"
+        raise CommandError(f"{entrant.title} cannot play {game}: it has no method {methods}")
 
 
 def build(
-    options: PlayerOptions, number: int, entrant: Entrant, endpoint: str, secrets: Mapping[str, str]
+    options: PlayerOptions,
+    number: int,
+    entrant: Entrant,
+    endpoint: str,
+    secrets: Mapping[str, str],
 ) -> Competitor:
     wished_id = numbered_id(options.id, number)
     name = numbered_name(options.name or entrant.name, number, options.count)
@@ -233,14 +264,22 @@ def build(
         contact_endpoint=endpoint,
         conditions=entrant.conditions,
     )
-    return Competitor(meta, options.manager, sources.chance, secrets, options.profile, wished_id, open_book=PeerBook)
+    return Competitor(
+        meta,
+        options.manager,
+        sources.chance,
+        secrets,
+        options.profile,
+        wished_id,
+        open_book=PeerBook,
+    )
 
 
-# --- how they think ---------------------------------------------------------------------------------------------------
+# --- thinking ---------------------------------------------------------------------------------------------------------
 
 
 Seeding = Callable[[str, Turn], str]
-"""What the random bytes of a choice are made from, by the player's id and its turn: the same again, the same choice."""
+"""Makes a seed from the player's id and its turn: the same seed leads to the same choice."""
 
 
 class StrategyRunner:
@@ -259,10 +298,11 @@ class StrategyRunner:
         self._news.start(agent)
 
     async def think(self, ask: Ask) -> object:
-        """What the strategy answers, right or wrong; NoChoice where that is nothing that can be sent."""
+        """The strategy's answer, right or wrong; NoChoice if it cannot be sent."""
         turn = self._turn(ask)
         choose = partial(self.entrant.strategy.choose, turn)
         if isinstance(self.entrant.strategy, BuiltIn):
+            # Ours answer at once, so they need no thread.
             value = caught(choose)
         else:
             value = await self._in_time(ask, turn, choose)
@@ -273,52 +313,64 @@ class StrategyRunner:
         turn = machine.turn(ask)
         if self._seeded is None:
             return turn
-        return structs.replace(turn, chance=hashlib.sha256(self._seeded(machine.agent_id, turn).encode()).digest())
+        seed = self._seeded(machine.agent_id, turn)
+        return structs.replace(turn, chance=hashlib.sha256(seed.encode()).digest())
 
-    async def _in_time(self, ask: Ask, turn: Turn, choose: Callable[[], object]) -> object:
-        """Nobody is stopped at the deadline, for a late answer may still count; but its author learns of it."""
-        was_told = False
+    async def _in_time(
+        self,
+        ask: Ask,
+        turn: Turn,
+        choose: Callable[[], object],
+    ) -> object:
+        """Wait for the choice, and warn the author at the deadline. A late choice may still count, so it goes on."""
+        has_warned = False
 
-        def tell() -> None:
-            nonlocal was_told
-            was_told = True
-            console.complain(authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options))
+        def warn() -> None:
+            nonlocal has_warned
+            has_warned = True
+            report = authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options)
+            console.complain(report)
 
         wait = self._agent.setup.clock.seconds_until(ask.deadline)
-        alarm = asyncio.get_running_loop().call_later(wait, tell)
+        alarm = asyncio.get_running_loop().call_later(wait, warn)
         try:
             value = await ask_author(choose)
         finally:
             alarm.cancel()
-        if self._agent.now() > ask.deadline and not was_told:
-            tell()  # `async` code that never awaits keeps the alarm from ringing too
+        if self._agent.now() > ask.deadline and not has_warned:
+            warn()  # `async` code that never awaits also keeps the alarm from ringing
         return value
 
     def _judged(self, ask: Ask, turn: Turn, value: object) -> object:
-        who = self._who(turn)
+        player = self._who(turn)
         if isinstance(value, Raised):
-            console.complain(authors.raised(who, value.error, ask.call, turn.options))
+            console.complain(authors.raised(player, value.error, ask.call, turn.options))
             return NoChoice(authors.last_line(value.error))
         if isinstance(value, NoChoice):
-            console.complain(f"{who} {'declines to choose' if value.is_outage else 'does not choose'}: {value.detail}")
+            verb = "declines to choose" if value.is_outage else "does not choose"
+            console.complain(f"{player} {verb}: {value.detail}")
             return value
         choice: object = value.choice if isinstance(value, Considered) else value
+        # The choice is sent as it is, right or wrong; only its author is told.
         if not _is_text(choice):
-            console.complain(authors.no_choice(who, choice, ask.call, turn.options))
+            console.complain(authors.no_choice(player, choice, ask.call, turn.options))
         elif choice not in turn.options:
-            console.complain(authors.illegal_choice(who, choice, ask.call, turn.options))
+            console.complain(authors.illegal_choice(player, choice, ask.call, turn.options))
         if isinstance(value, Considered) and value.provenance and value.provenance.fallbacks:
-            console.complain(f"{who}: no choice could be read from the model in time; {choice!r} is a fallback")
+            console.complain(f"{player}: the model gave no readable choice in time; {choice!r} is a fallback")
         return value
 
     def _who(self, about: Turn) -> str:
-        me = competitor(self._agent).agent_id
-        whose = "the kit's match " if about.call is not None and is_of_kit(about.call.conversation_id or "") else ""
-        return f"{self.entrant.title}{f' ({me})' if me else ''} in {whose}{about.match_id}"
+        agent_id = competitor(self._agent).agent_id
+        player = f"{self.entrant.title} ({agent_id})" if agent_id else self.entrant.title
+        match = about.match_id
+        if about.call is not None and is_of_kit(about.call.conversation_id or ""):
+            match = f"the kit's match {match}"
+        return f"{player} in {match}"
 
 
 def _is_text(value: object) -> bool:
-    """May it go out as it is? A text can hold what no message can."""
+    """True if this is text that can be sent: a string may hold lone surrogates, which no message can."""
     if not isinstance(value, str):
         return False
     try:

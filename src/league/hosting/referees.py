@@ -1,4 +1,4 @@
-"""Referees as processes."""
+"""Referees as processes: their machine, their enrolment key, and the addresses of players."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from league.protocol import strict_json
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
-from league.referee.context import RefereeSettings
 from league.referee.desk import RefereeDesk
+from league.referee.referee_context import RefereeSettings
 from league.storage import urls
 from league.storage.notices import JournalError
 from league.terminal import USAGE, CommandError
 
 VERSION = "1.0.0"
 LARGEST_FILE = 1_000_000
-"""More than this in bytes is no list of agents."""
+"""The largest file, in bytes, that is read as a list of agents."""
 
 
 def run(options: RefereeOptions) -> int:
-    """Serve as many referees as `count` says, until their league is over or somebody stops us; the exit status."""
+    """Serve `count` referees until their league is over or the process is stopped; return the exit status."""
     return run_loop(partial(serve, options), options.until_stdin_closes)
 
 
 async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say_ready) -> int:
-    """The same in a loop that is running."""
+    """Do the same in a loop that is already running."""
     _check_players(options)
 
     def member(number: int) -> HostedMember:
@@ -77,38 +77,51 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
 
 
 def _find_key(options: RefereeOptions, league_id: str) -> str | None:
-    """The enrolment key of a manager on this machine: in the folder we were told, beside our own journal, or where a
-    manager that was started here keeps it."""
-    folders = [Path(options.state)] if options.state else []
+    """The enrolment key of a manager on this machine; None if it is not found.
+
+    It may be in the folder that `--state` names, beside our own journal, or where a manager that was started here keeps
+    it.
+    """
+    folders = []
+    if options.state:
+        folders.append(Path(options.state))
     with suppress(JournalError):
-        folders += [urls.parse(options.journal).path.parent] if options.journal else []
-        folders += [urls.default(league_id).path.parent]
-    return next(filter(None, map(ENROLMENT_KEY.found_in, folders)), None)
+        if options.journal:
+            folders.append(urls.parse(options.journal).path.parent)
+        folders.append(urls.default(league_id).path.parent)
+    for folder in folders:
+        key = ENROLMENT_KEY.found_in(folder)
+        if key:
+            return key
+    return None
 
 
-# --- where players live -----------------------------------------------------------------------------------------------
+# --- addresses of players ---------------------------------------------------------------------------------------------
 
 
 def _check_players(options: RefereeOptions) -> None:
-    """One address for each."""
+    """Refuse two addresses for one player."""
     homes: dict[str, str] = {}
     for player, home in options.player_addresses:
         if homes.setdefault(player, home) != home:
-            raise CommandError(f"--player: {player} cannot live at {homes[player]} and at {home}", USAGE)
+            raise CommandError(f"--player: {player} has two addresses, {homes[player]} and {home}", USAGE)
 
 
 def read_agents(file: Path) -> Information | Refusal:
-    """What `agents_config.json` says now, for managers add agents to it as they register; or why it says nothing."""
+    """Read `agents_config.json`, or return why it cannot be read. Managers add agents to it as they register."""
     try:
+        # The file is by others: it is read only up to its limit, and without trust.
         with file.open("rb") as opened:
             content = opened.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
             return Refusal("", f"{file} is larger than {LARGEST_FILE} bytes")
-        said = strict_json.parse(content)
+        document = strict_json.parse(content)
     except FileNotFoundError:
         return Refusal("", f"there is no {file}")
     except OSError as error:
         return Refusal("", f"{file} cannot be read: {error.strerror}")
     except PeerError as error:
         return Refusal("", f"{file} is not JSON: {error.detail}")
-    return Information(said if isinstance(said, dict) else {"agents": said})
+    if not isinstance(document, dict):
+        document = {"agents": document}
+    return Information(document)

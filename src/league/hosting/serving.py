@@ -1,4 +1,15 @@
-"""What the long-running commands share: an agent behind an open port, its journal, and a clean end."""
+"""The parts that all long-running commands share: an agent behind an open port, its journal, and a clean end.
+
+Theory of operation. A hosted agent goes through four states, always in this order:
+
+- closed: nothing listens, and the journal is not open;
+- listening: `listen` has opened the port, so the endpoint is known, which the machine is built from. Callers get 503;
+- serving: `start` has opened the journal and replayed it. Callers get answers;
+- stopped: `stop` closes the port first, then the journal, then writes the last shared files.
+
+A request must never reach an agent that has not replayed its journal, and the journal must never be closed while
+requests can still change the agent.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +32,17 @@ from league.hosting import system
 from league.hosting.options import RoleOptions
 from league.machine import Machine
 from league.storage import urls
-from league.storage.files import damaged
+from league.storage.journal_files import damaged
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import endpoint_at, names_at
-from league.transport import letters, mcp_door
+from league.transport import letters
 from league.transport.http import (
     AccessPolicy,
     App,
-    HttpRequest,
     Limits,
     McpHandler,
     Response,
@@ -44,42 +54,47 @@ from league.transport.http_tls import CertificateError, client_context, server_c
 
 if TYPE_CHECKING:
     from league.hosting.background import Background
-    from league.mcp_tables import McpCaller, MemberTools
 
 GRACE_S = 2.0
 PORTS_TO_TRY = 400
 HIGHEST_PORT = 65535
 FILES = 10_000
 """Sockets are files: a hundred players in one process need more than the usual 1,024, or macOS's 256."""
-FILES_ANYWAY, FILES_PER_AGENT = 64, 6
-"""What a process holds open whoever it talks to, and for each agent: calls of both sides, and its own journal."""
+FILES_ANYWAY = 64
+"""Files that a process holds open even if it talks to no agent."""
+FILES_PER_AGENT = 6
+"""Files that a process holds open for each agent: calls in both directions, and the agent's journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where and how an agent is to be reached."""
+    """Where and how an agent can be reached."""
 
     host: str
     limit: int
     """The largest message, in bytes."""
     names: tuple[str, ...] = ()
-    """What else it is called."""
+    """Other names of this server."""
     tls: ssl.SSLContext | None = None
 
     @classmethod
     def of(cls, options: RoleOptions, limit: int) -> Door:
-        """As a role was told."""
-        if options.tls_key and not options.tls_cert:
+        """The door that a role's options describe."""
+        return cls(options.host, limit, options.allow_host, _server_tls(options))
+
+
+def _server_tls(options: RoleOptions) -> ssl.SSLContext | None:
+    if not options.tls_cert:
+        if options.tls_key:
             raise CommandError("--tls-key needs --tls-cert", USAGE)
-        tls = None
-        if options.tls_cert:
-            with _clear_errors():
-                tls = server_context(Path(options.tls_cert), Path(options.tls_key) if options.tls_key else None)
-        return cls(options.host, limit, options.allow_host, tls)
+        return None
+    key = Path(options.tls_key) if options.tls_key else None
+    with _clear_errors():
+        return server_context(Path(options.tls_cert), key)
 
 
 def trusted(options: RoleOptions) -> ssl.SSLContext | None:
-    """What the calls of a role trust; None: what the system trusts."""
+    """The authorities that a role's calls trust; None for those of the system."""
     if not options.tls_ca:
         return None
     with _clear_errors():
@@ -100,18 +115,18 @@ class McpDoor(McpHandler, Protocol):
     is_open: bool
     """True while the agent works: after its start, and until it is about to end."""
 
-    async def own_answer(self, raw: bytes, caller: McpCaller) -> Response | None:
-        """The answer to a plain request about the agent's own tools; None for any other request."""
+    async def answer(self, raw: bytes, address: str, authorization: str) -> Response | None:
+        """Answer a request that is no message of the protocol; None if it is not about MCP either."""
 
     async def close(self) -> None:
         """End all sessions and streams."""
 
 
 class Follower(Protocol):
-    """Writes files while one agent works."""
+    """Writes shared files while one agent works."""
 
     def release_journal(self) -> None:
-        """Leave the journal alone: it will be closed."""
+        """Stop reading the journal, which will be closed."""
 
     async def finish(self) -> None:
         """Write the last files, now that the journal is closed."""
@@ -130,13 +145,13 @@ class HostedAgent:
     def __init__(self) -> None:
         self.agent: Agent | None = None
         self.endpoint = ""
-        """Where others find it, once it listens."""
+        """The URL that others call, once the port is open."""
         self.gauges: Callable[[Agent], Mapping[str, float]] = lambda _: {}
-        """What else /metrics shows."""
+        """The role's own gauges, shown at /metrics."""
         self.views: Mapping[str, Background] = {}
         """A manager's views that take long, by name."""
-        self.tools: MemberTools | None = None
-        """What a member offers MCP clients beside its messages."""
+        self.tools: object | None = None
+        """The tools that a member offers MCP clients beside its messages."""
         self.mcp = _open_mcp_door(self)
         self._server: Server | None = None
         self._follower: Follower | None = None
@@ -149,60 +164,65 @@ class HostedAgent:
 
     @property
     def port(self) -> int:
-        assert self._server is not None, "it listens"
+        assert self._server is not None, "the port is open"
         return self._server.port
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
-        """A request to /mcp; the answer itself where it is there at once."""
-        if self.agent is not None and self.tools is None:
+        """Answer a request to /mcp; at once if that is possible, otherwise with an awaitable."""
+        if self.agent is not None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
 
-    async def post(self, raw: bytes, origin: str, authorization: str = "", *, is_mcp: bool = False) -> Response:
-        """A request to /mcp; `is_mcp`: its caller speaks MCP."""
+    async def post(
+        self,
+        raw: bytes,
+        origin: str,
+        authorization: str = "",
+        *,
+        is_mcp: bool = False,
+    ) -> Response:
+        """Answer a request to /mcp. `is_mcp` is true for a message by a caller that speaks MCP."""
         if self.agent is None:
+            # The port is open, but the journal is still being replayed.
             return Response(503, b"{}", headers=(("retry-after", "1"),))
-        if self.tools is not None and self.mcp is not None:
-            from league.mcp_tables import McpCaller  # most agents have no tools of their own
-
-            answer = await self.mcp.own_answer(raw, McpCaller(origin, authorization))
-            if answer is not None:
-                return answer
-        return await self.agent.post(raw, origin, is_mcp=is_mcp)
-
-    async def answer_plainly(self, request: HttpRequest) -> Response:
-        """The answer to a request that is not for the MCP door after all."""
-        return await self.post(request.body, request.address, _authorization(request))
-
-    async def answer_mcp(self, request: HttpRequest) -> Response:
-        """The answer to a caller that speaks MCP, where the official package does not serve it."""
-        version = request.headers.get(mcp_door.VERSION_HEADER, b"").decode("latin-1").strip()
-        return mcp_door.refusal(request.body, version) or await self.post(
-            request.body, request.address, _authorization(request), is_mcp=True
-        )
+        return await self.agent.post(raw, origin, authorization, is_mcp=is_mcp)
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
-        """The body of what HTTP itself refuses: the role's whole error, where the catalogue has a row for it."""
+        """The body of a response by which HTTP itself rejects a request: a full error if the catalogue has its code."""
         if self.agent is None or code is None:
             return plain_refusal(status, code, detail)
         return letters.write_refusal(code, detail, self.agent.speaker, self.agent.now())
 
-    async def listen(self, door: Door, port: int, app: App, next_free: bool = False) -> None:
-        """Open the port; when it is taken, the `next_free` one if that will do."""
+    async def listen(
+        self,
+        door: Door,
+        port: int,
+        app: App,
+        next_free: bool = False,
+    ) -> None:
+        """Open the port. If it is taken and `next_free` is true, open the next free one instead."""
         self._server = await _open_port(door, port, app, next_free and port > 0)
-        self.endpoint = endpoint_at(door.host, self._server.port, "https" if door.tls else "http")
+        scheme = "https" if door.tls else "http"
+        self.endpoint = endpoint_at(door.host, self._server.port, scheme)
 
     async def start(
-        self, setup: Setup, journal: Callable[[Agent], LiveJournal], followers: Followers | None = None
+        self,
+        setup: Setup,
+        journal: Callable[[Agent], LiveJournal],
+        followers: Followers | None = None,
     ) -> Agent:
-        """From an open port to an agent at work."""
+        """Replay the journal and let the agent work behind the open port."""
+        if self.mcp is not None:
+            setup.offer = self.mcp.answer
         agent = Agent(setup)
         try:
             opened = journal(agent)
             _replay(agent, opened)
         except BaseException:
+            # Nobody was served yet, so nobody needs time to finish.
             await self.stop(grace_s=0)
             raise
+        # Only now: from here on, requests reach the agent.
         self.agent = agent
         if self.mcp is not None:
             self.mcp.is_open = True
@@ -216,6 +236,7 @@ class HostedAgent:
             await self.mcp.close()
         if self._server is not None:
             await self._server.close(grace_s)
+        # The order matters: a follower must not read a closed journal, and its last files need all events.
         if self._follower is not None:
             self._follower.release_journal()
         if self.agent is not None:
@@ -224,7 +245,7 @@ class HostedAgent:
             await self._follower.finish()
 
     def basic_pages(self) -> dict[str, Callable[[], Response]]:
-        """What every role serves beside /mcp."""
+        """The pages that every role serves beside /mcp."""
         return {
             "/healthz": lambda: Response(200, b'{"status":"ok"}'),
             "/readyz": self._ready,
@@ -232,24 +253,23 @@ class HostedAgent:
         }
 
     def _ready(self) -> Response:
-        is_ready = self.agent is not None and not self.agent.pump.storage_down
-        return Response(200, b'{"status":"ready"}') if is_ready else Response(503, b'{"status":"not ready"}')
+        if self.agent is None or self.agent.pump.storage_down:
+            return Response(503, b'{"status":"not ready"}')
+        return Response(200, b'{"status":"ready"}')
 
     def _metrics(self) -> Response:
-        text = self.agent.meter.prometheus(self.gauges(self.agent)) if self.agent else ""
+        text = ""
+        if self.agent is not None:
+            text = self.agent.meter.prometheus(self.gauges(self.agent))
         return Response(200, text.encode(), "text/plain; version=0.0.4")
 
 
 def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
     row = next(features.own(DoorRow), None)
     if row is None:
-        return None
+        return None  # a distribution without the MCP feature
     open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
     return open_door(host)
-
-
-def _authorization(request: HttpRequest) -> str:
-    return request.headers.get(b"authorization", b"").decode("latin-1")
 
 
 def _replay(agent: Agent, journal: LiveJournal) -> None:
@@ -257,56 +277,72 @@ def _replay(agent: Agent, journal: LiveJournal) -> None:
         agent.start(journal)
     except JournalError as error:
         journal.close()
+        # A damaged file gets a sentence that says how to repair it.
         if isinstance(error, UnfitEventError) and isinstance(journal, SqliteJournal):
             raise CommandError(damaged(journal.path, error)) from error
         raise CommandError(str(error)) from error
 
 
 async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server:
-    host, policy = door.host, AccessPolicy.known_as((*names_at(door.host), *door.names))
-    last = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT) if next_free else port
-    for one in range(port, last + 1):
-        try:
-            return await serve(host, one, app, Limits(body=door.limit), policy, door.tls)
-        except PortTakenError:
-            continue
-        except OSError as error:
-            raise CommandError(f"cannot listen at {host}:{one}: {error.strerror or error}") from error
+    host = door.host
+    policy = AccessPolicy.known_as((*names_at(host), *door.names))
+    limits = Limits(body=door.limit)
+    last_port = port
     if next_free:
-        raise CommandError(f"no port of {host} from {port} to {last} is free; choose others with --port")
+        last_port = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT)
+    for candidate in range(port, last_port + 1):
+        try:
+            return await serve(host, candidate, app, limits, policy, door.tls)
+        except PortTakenError:
+            continue  # another member of this process, or another program
+        except OSError as error:
+            raise CommandError(f"cannot listen at {host}:{candidate}: {error.strerror or error}") from error
+    if next_free:
+        raise CommandError(f"{host} has no free port from {port} to {last_port}; choose another with --port")
     raise CommandError(f"port {port} of {host} is taken by another program; choose another with --port")
 
 
-# --- what an agent writes ---------------------------------------------------------------------------------------------
+# --- files that an agent writes ---------------------------------------------------------------------------------------
 
 
 def default_journal(league_id: str) -> str:
-    """Where a league's journal is when nobody says otherwise."""
+    """The location of a league's journal unless an option names another."""
     try:
         return str(urls.default(league_id).path)
     except JournalError as error:
         raise CommandError(str(error)) from error
 
 
-def open_journal(agent: Agent, location: str, identity: Mapping[str, str], transcript: Mode) -> LiveJournal:
-    """The journal an agent keeps, or none."""
+def open_journal(
+    agent: Agent,
+    location: str,
+    identity: Mapping[str, str],
+    transcript: Mode,
+) -> LiveJournal:
+    """Open an agent's journal; without a location, one that lives in memory only."""
     if not location:
         return VolatileJournal()
+    settings = Settings(transcript=transcript)
     try:
         path = urls.parse(location).path
-        return SqliteJournal(path, agent.notice, identity=identity, settings=Settings(transcript=transcript))
+        return SqliteJournal(path, agent.notice, identity=identity, settings=settings)
     except JournalError as error:
         raise CommandError(str(error)) from error
 
 
 def open_shared(folder: str | None, beside: str = "") -> Followers | None:
-    """Where the agents of this process write their shared files, if they do: in this folder, or (None) beside the
-    journal, where they are written only if that is possible."""
+    """Get ready to write the shared files of this process's agents; None if there are none to write.
+
+    They go into `folder`. If it is None, they go beside the journal, and only if that folder is writable.
+    """
     row = next(features.own(FollowerRow), None)
     if folder == "" or row is None:
         return None
     open_followers: Callable[..., Followers] = features.load(row.open)
-    return open_followers(folder, _journal_path(beside).parent if folder is None else None, console.complain)
+    journal_folder = None
+    if folder is None:
+        journal_folder = _journal_path(beside).parent
+    return open_followers(folder, journal_folder, console.complain)
 
 
 def _journal_path(location: str) -> Path:
@@ -317,16 +353,16 @@ def _journal_path(location: str) -> Path:
 
 
 def open_log(name: str) -> Log:
-    """The log an agent writes, or none."""
+    """Open the log of an agent; without a name, one that writes nothing."""
     return Log(Path(name) if name else None, console.complain)
 
 
 Ready = Callable[[HostedAgent], None]
-"""Is told of each agent as soon as it serves."""
+"""Called with each agent as soon as it serves."""
 
 
 def say_ready(host: HostedAgent) -> None:
-    """Tell whoever started us where an agent serves."""
+    """Print the address of an agent that serves now."""
     console.say(f"ready: {host.endpoint}")
 
 
@@ -334,25 +370,27 @@ def say_ready(host: HostedAgent) -> None:
 
 
 async def all_over(agents: Iterable[Agent], is_over: Callable[[Agent], bool]) -> None:
-    """Wait until every agent's work is over; CommandError if the journal of one is lost."""
-    await asyncio.gather(*(_over(one, is_over) for one in agents))
+    """Wait until every agent's work is over; CommandError if an agent loses its journal."""
+    await asyncio.gather(*(_over(agent, is_over) for agent in agents))
 
 
 async def _over(agent: Agent, is_over: Callable[[Agent], bool]) -> None:
     while not is_over(agent):
         if agent.journal_lost:
             raise CommandError(f"the journal is lost: {agent.journal_lost}")
+        # Cleared before waiting: a change between the check and the wait must not be lost.
         agent.changed.clear()
         await agent.changed.wait()
 
 
 async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-    """Do this, but only until we are told to stop; whether it was finished."""
-    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    """Do some work until `stop` is set; True if it was finished before."""
+    working = asyncio.create_task(work)
+    stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
-            working.result()
+            working.result()  # raises what the work raised
         return working.done()
     finally:
         working.cancel()
@@ -361,49 +399,52 @@ async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
 
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
-"""What a long-running command does; it ends soon after the event is set."""
+"""The work of a long-running command; it ends soon after the event is set."""
 
 
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:
-    """Run a command on the fastest loop there is. SIGINT and SIGTERM tell it to stop, unless this is a thread."""
+    """Run a command on the fastest loop available. In the main thread, SIGINT and SIGTERM stop it."""
     system.allow_files(FILES)
+    # In another thread, the process belongs to somebody else, who decides about its garbage.
     if current_thread() is main_thread():
         system.collect_garbage_seldom()
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            return runner.run(_told_to_stop(main, until_stdin_closes))
+            return runner.run(_run_until_stopped(main, until_stdin_closes))
     finally:
         console.flush()
 
 
 def files_needed(agents: int) -> int:
-    """About so many open files a process needs that talks to so many agents, or hosts them."""
+    """About how many open files a process needs to talk to this many agents, or to host them."""
     return FILES_ANYWAY + FILES_PER_AGENT * agents
 
 
 def say_if_too_few_files(agents: int) -> None:
-    """Better at the start than in the middle of a league."""
+    """Warn at the start about a limit that would make calls fail in the middle of a league."""
     limit, _ = system.file_limits()
     needed = files_needed(agents)
     if limit < needed:
         console.complain(
-            f"this process may open {limit} files only, and will need about {needed} for {agents} agents: calls will "
-            f"fail; raise the limit with 'ulimit -Hn {needed}' as root, or take fewer"
+            f"this process may open only {limit} files and will need about {needed} for {agents} agents, so calls will "
+            f"fail; raise the limit with 'ulimit -Hn {needed}' as root, or run fewer agents"
         )
 
 
-async def _told_to_stop(main: Main, until_stdin_closes: bool) -> int:
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+async def _run_until_stopped(main: Main, until_stdin_closes: bool) -> int:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
     if until_stdin_closes:
-        Thread(target=_wait_for_end_of_stdin, args=(loop, stop), daemon=True).start()
+        watcher = Thread(target=_wait_for_end_of_stdin, args=(loop, stop), daemon=True)
+        watcher.start()
     with system.stop_signals(stop.set):
         return await main(stop)
 
 
 def _wait_for_end_of_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Whoever started us holds the other end of the pipe: however it ends, the system closes it. That works everywhere
-    and cannot be forgotten, unlike asking who our parent is."""
+    """Stop when stdin ends. The parent process holds the other end of the pipe, and the system closes it however the
+    parent ends. This works on every system, and a parent cannot forget it."""
     while os.read(0, 4096):
-        pass
+        pass  # input has no meaning, only its end
     if not loop.is_closed():
         loop.call_soon_threadsafe(stop.set)

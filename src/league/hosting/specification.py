@@ -1,4 +1,4 @@
-"""The specification, which is part of the package: whole, and by its sections."""
+"""The specification, which is part of the package: all of it, or a section."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from league.terminal import CommandError, did_you_mean
 
@@ -16,29 +16,53 @@ _HEADING: Final = re.compile(r"^(#{2,3}) ((?:\d+(?:\.\d+)?|[A-Z])(?=\s)) ?(.*)$"
 
 @cache
 def text() -> str:
-    """It is part of the package; in a checkout it stands beside it."""
-    for place in (files("league") / "spec" / "league-v2.md", Path(__file__).parents[3] / "spec" / "league-v2.md"):
+    """The whole specification. In a checkout it is not in the package, but in a folder at the root."""
+    installed = files("league") / "spec" / "league-v2.md"
+    checked_out = Path(__file__).parents[3] / "spec" / "league-v2.md"
+    for place in (installed, checked_out):
         if place.is_file():
             return place.read_text("utf-8")
     raise CommandError("the specification is missing from this installation")
 
 
-def sections(whole: str) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Number, title and lines of every section; those of a chapter are all of its sections'."""
+class Section(NamedTuple):
+    """A section of the specification. The lines of a chapter include those of its sections."""
+
+    number: str
+    title: str
+    lines: Sequence[str]
+
+
+class _Heading(NamedTuple):
+    line: int
+    level: int
+    number: str
+    title: str
+
+
+def sections(whole: str) -> Iterator[Section]:
+    """Every section of the specification, in order."""
     lines = whole.splitlines()
-    heads = [(at, found) for at, line in enumerate(lines) if (found := _HEADING.match(line)) is not None]
-    for position, (at, head) in enumerate(heads):
-        after = (end for end, other in heads[position + 1 :] if len(other[1]) <= len(head[1]))
-        yield head[2], head[3], lines[at : next(after, len(lines))]
+    headings = []
+    for place, line in enumerate(lines):
+        match = _HEADING.match(line)
+        if match is not None:
+            headings.append(_Heading(place, len(match[1]), match[2], match[3]))
+    for position, heading in enumerate(headings):
+        # A section ends at the next heading of its own level or a higher one.
+        ends = (later.line for later in headings[position + 1 :] if later.level <= heading.level)
+        end = next(ends, len(lines))
+        yield Section(heading.number, heading.title, lines[heading.line : end])
 
 
-def section(whole: str, wanted: str) -> Sequence[str]:
-    """The lines of a section, by its number or its title; CommandError if there is none."""
-    known: dict[str, Sequence[str]] = {}
-    for number, title, lines in sections(whole):
-        known |= {number: lines, title.lower(): lines}
-    found = known.get(wanted.lower().rstrip(".").removeprefix("§"))
-    if found is None:
-        near = did_you_mean(wanted.lower(), known) or "; `league spec` lists them"
-        raise CommandError(f"the specification has no section {wanted!r}{near}")
-    return found
+def section(whole: str, name: str) -> Sequence[str]:
+    """The lines of a section, by its number or its title; CommandError if there is no such section."""
+    lines_by_name: dict[str, Sequence[str]] = {}
+    for row in sections(whole):
+        lines_by_name[row.number] = row.lines
+        lines_by_name[row.title.lower()] = row.lines
+    lines = lines_by_name.get(name.lower().rstrip(".").removeprefix("§"))
+    if lines is None:
+        suggestion = did_you_mean(name.lower(), lines_by_name) or "; `league spec` lists them"
+        raise CommandError(f"the specification has no section {name!r}{suggestion}")
+    return lines

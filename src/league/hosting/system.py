@@ -1,4 +1,4 @@
-"""What a process asks of its system and of Python: signals that tell it to stop, a number of open files, and how often
+"""Settings of the operating system and of Python for a process: stop signals, the limit on open files, and how often
 garbage is collected."""
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 
 try:
-    import resource  # Windows has none
+    import resource  # not on Windows
 
     HAS_LIMITS = True
 except ImportError:
@@ -19,42 +20,42 @@ except ImportError:
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NEW_OBJECTS = 10_000
-"""After so many the garbage collector looks for cycles; Python's own number is 700. A message makes many objects and
-hardly a cycle: seldom looking saves 7 % of a match."""
+"""New objects after which the garbage collector looks for cycles; Python's own number is 700. A message makes many
+objects and hardly a cycle: looking rarely saves 7 % of a match."""
 
 
 @contextmanager
 def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM call `stop` in the running loop. Signals are for the main thread: in another one nothing is
-    done, and whoever started it has its own way to stop it."""
+    """Call `stop` in the running loop on SIGINT and SIGTERM.
+
+    Only the main thread gets signals. In another thread this does nothing: its starter has its own way to stop it.
+    """
     loop = asyncio.get_running_loop()
-    with ExitStack() as taken:
+    with ExitStack() as handlers:
         if threading.current_thread() is threading.main_thread():
-            for one in STOP_SIGNALS:
-                taken.callback(*_taken(loop, one, stop))
+            for number in STOP_SIGNALS:
+                handlers.callback(_handle(loop, number, stop))
         yield
 
 
-def _taken(
-    loop: asyncio.AbstractEventLoop, one: signal.Signals, stop: Callable[[], None]
-) -> tuple[Callable[..., object], object] | tuple[Callable[..., object], object, object]:
-    """Take a signal; what gives it back."""
+def _handle(loop: asyncio.AbstractEventLoop, number: signal.Signals, stop: Callable[[], None]) -> Callable[[], object]:
+    """Handle a signal, and return a function that undoes it."""
     try:
-        loop.add_signal_handler(one, stop)
-    except NotImplementedError:  # by the loops of Windows
-        return signal.signal, one, signal.signal(one, lambda *_: loop.call_soon_threadsafe(stop))
-    return loop.remove_signal_handler, one
+        loop.add_signal_handler(number, stop)
+    except NotImplementedError:  # the loops of Windows cannot do it
+        former = signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+        return partial(signal.signal, number, former)
+    return partial(loop.remove_signal_handler, number)
 
 
 def collect_garbage_seldom() -> None:
-    """For a process that is an agent and nothing else: what was made so far stays, and is not looked through again."""
+    """Tune the garbage collector for a process that only serves agents: existing objects stay, and are not searched."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
 
 
 def file_limits() -> tuple[float, float]:
-    """How many files this process may open now, and how many it may ask for; infinite where the system has no such
-    limit."""
+    """How many files this process may open now, and how many it may ask for; infinite if the system has no limit."""
     if not HAS_LIMITS:
         return float("inf"), float("inf")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -65,10 +66,12 @@ def _number(limit: int) -> float:
     return float("inf") if limit == resource.RLIM_INFINITY else limit
 
 
-def allow_files(wanted: int) -> None:
-    """Ask for so many open files, or as many as the system grants."""
+def allow_files(count: int) -> None:
+    """Ask the system for this many open files, or for as many as it grants."""
     soft, hard = file_limits()
-    granted = int(min(wanted, hard))
-    if soft < granted:
-        with suppress(ValueError, OSError):  # some systems grant less than they say
-            resource.setrlimit(resource.RLIMIT_NOFILE, (granted, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    granted = int(min(count, hard))
+    if soft >= granted:
+        return
+    _, stated_hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems grant less than they state
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, stated_hard))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from league.events import AgentApplied, AgentRole
-from league.manager.context import ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import Applicant
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed

@@ -30,9 +30,9 @@ from league.events import (
     RefereesNamed,
 )
 from league.machine import Address, Pong
-from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
 from league.manager.standings import number_of
 from league.protocol.conventions import Convention
@@ -77,7 +77,8 @@ class Assignments(ManagerPart):
         """Return the referees that are alive and know the game."""
         game_type = self._ledger.settings.game_type
         referees = self._ledger.roster.of_role("referee")
-        return [referee for referee in referees if referee.state == "ACTIVE" and game_type in referee.game_types]
+        active = [referee for referee in referees if referee.state == "ACTIVE"]
+        return [referee for referee in active if game_type in referee.game_types]
 
     def _answering(self) -> Iterator[Member]:
         """Return those of them that could be given a match now: their last ping did not fail."""
@@ -101,7 +102,12 @@ class Assignments(ManagerPart):
         available = [referee.agent_id for referee in self.available()]
         if available and available != self._named_among:
             self._named_among = available
-            self.share_out(range(self._ledger.current_round + 1, len(self._ledger.rounds) + 1), now)
+            # Matches of the current round stay where they are: their referees may be playing them.
+            rounds_to_come = range(
+                self._ledger.current_round + 1,
+                len(self._ledger.rounds) + 1,
+            )
+            self.share_out(rounds_to_come, now)
 
     def share_out(self, rounds: Iterable[int], now: float) -> None:
         """Name referees for the matches of these rounds, by what is known of players and referees now."""
@@ -115,7 +121,12 @@ class Assignments(ManagerPart):
         if named:
             self.context.happened(RefereesNamed(at=now, referees=named))
 
-    def _shares(self, round_id: int, referees: Sequence[Member], unusual: Collection[str]) -> Iterator[tuple[str, str]]:
+    def _shares(
+        self,
+        round_id: int,
+        referees: Sequence[Member],
+        unusual: Collection[str],
+    ) -> Iterator[tuple[str, str]]:
         """Yield the matches of a round that get another referee than they have, with that referee."""
         shares: Counter[str] = Counter()
         for match in self._ledger.matches_in(round_id):
@@ -123,7 +134,10 @@ class Assignments(ManagerPart):
                 continue
             # By what each can play at a time, so that a referee with twice the capacity gets twice the matches.
             fitting = self._fitting(match, referees, unusual)
-            referee_id = min(fitting, key=lambda referee: _share(referee, shares[referee.agent_id])).agent_id
+            referee_id = min(
+                fitting,
+                key=lambda referee: _share(referee, shares[referee.agent_id]),
+            ).agent_id
             shares[referee_id] += 1
             if match.referee_id != referee_id:
                 yield match.match_id, referee_id
@@ -143,7 +157,9 @@ class Assignments(ManagerPart):
         if not referees:
             return
         unusual = self._unusual_agents()
-        for match in [self._ledger.matches[match_id] for match_id in match_ids]:
+        # The ledger takes each match out of `match_ids` as soon as it is assigned.
+        matches = [self._ledger.matches[match_id] for match_id in match_ids]
+        for match in matches:
             reliable = self._reliable(match, referees)
             referee = self._best(match, self._fitting(match, reliable, unusual))
             self.context.happened(
@@ -169,10 +185,13 @@ class Assignments(ManagerPart):
     def _reliable(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
         """Leave out referees that lost a match and have proven nothing since, and the one that lost this match, unless
         nobody else is left."""
-        reliable = [referee for referee in referees if self.habits.is_reliable(referee.agent_id)] or referees
+        reliable = [referee for referee in referees if self.habits.is_reliable(referee.agent_id)]
+        if reliable:
+            referees = reliable
         if match.tries == 0:
-            return reliable
-        return [referee for referee in reliable if referee.agent_id != match.referee_id] or reliable
+            return referees
+        rivals = [referee for referee in referees if referee.agent_id != match.referee_id]
+        return rivals or referees
 
     def _fitting(
         self,
@@ -180,10 +199,13 @@ class Assignments(ManagerPart):
         referees: Sequence[Member],
         unusual: Collection[str],
     ) -> Sequence[Member]:
-        """Referees by others may know one convention only: a player that deviates gets one of ours if there is one."""
+        """Return the referees that can play with these players: one of ours for a player that deviates, if there is
+        one."""
+        # Referees by others may know one convention only.
         if match.player_a not in unusual and match.player_b not in unusual:
             return referees
-        return [referee for referee in referees if self.habits.is_ours(referee.agent_id)] or referees
+        ours = [referee for referee in referees if self.habits.is_ours(referee.agent_id)]
+        return ours or referees
 
     def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
         """Return the referee that was named, if it can play, or else the one with the least to do."""
@@ -205,14 +227,14 @@ class Assignments(ManagerPart):
 
     def dispatch_again(self, now: float) -> None:
         """After a restart, dispatch everything that is open, with new leases."""
-        held = [match for referee_id in self._ledger.in_play.holdings for match in self._ledger.held_by(referee_id)]
-        for round_id in sorted({match.round_id for match in held}):
+        by_round: dict[int, list[ScheduledMatch]] = {}
+        for referee_id in self._ledger.in_play.holdings:
+            for match in self._ledger.held_by(referee_id):
+                by_round.setdefault(match.round_id, []).append(match)
+        for round_id, matches in sorted(by_round.items()):
+            # The others leave with their round, when its players were told.
             if self._ledger.rounds[round_id - 1].assignments_sent:
-                self._dispatch_all(
-                    [match for match in held if match.round_id == round_id],
-                    now,
-                    is_repeated=True,
-                )
+                self._dispatch_all(matches, now, is_repeated=True)
 
     def _dispatch_all(
         self,
@@ -221,14 +243,19 @@ class Assignments(ManagerPart):
         *,
         is_repeated: bool = False,
     ) -> None:
-        """Matches of one round go to a referee in one message."""
+        """Dispatch matches: those of one round go to a referee in one message."""
         groups: dict[tuple[str, int], list[ScheduledMatch]] = {}
         for match in matches:
             groups.setdefault((match.referee_id or "", match.round_id), []).append(match)
         for (referee_id, _), group in groups.items():
             for start in range(0, len(group), MATCHES_IN_ONE_MESSAGE):
                 part = group[start : start + MATCHES_IN_ONE_MESSAGE]
-                self._dispatch(self.context.member(referee_id), part, now, is_repeated=is_repeated)
+                self._dispatch(
+                    self.context.member(referee_id),
+                    part,
+                    now,
+                    is_repeated=is_repeated,
+                )
 
     def _dispatch(
         self,
@@ -238,11 +265,9 @@ class Assignments(ManagerPart):
         *,
         is_repeated: bool = False,
     ) -> None:
-        """Our referees get all matches at once.
-
-        Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
-        reported.
-        """
+        """Dispatch matches to one referee. Our referees get all of them at once."""
+        # Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
+        # reported.
         if not self.habits.is_ours(referee.agent_id):
             room = self._room(referee)
             if len(matches) > room:
@@ -264,7 +289,13 @@ class Assignments(ManagerPart):
             if match not in introduced:
                 self._introduce(referee, match, is_repeated, now)
 
-    def _introduce(self, referee: Member, match: ScheduledMatch, is_repeated: bool, now: float) -> None:
+    def _introduce(
+        self,
+        referee: Member,
+        match: ScheduledMatch,
+        is_repeated: bool,
+        now: float,
+    ) -> None:
         """Tell the players of their referee before it gets the match.
 
         Players listen to a referee that shows no derived tokens only if they were told of it (section 9.2). It gets the
@@ -276,7 +307,8 @@ class Assignments(ManagerPart):
         def introduced(delivery: Delivery, _: Ending, then: float) -> None:
             waiting.discard(delivery.peer)
             # Meanwhile the match may have been taken away, or given to its referee after all.
-            is_held = match.status == "ASSIGNED" and match.referee_id == referee.agent_id and match.attempt == attempt
+            is_same = match.referee_id == referee.agent_id and match.attempt == attempt
+            is_held = match.status == "ASSIGNED" and is_same
             if not waiting and is_held and not self.dispatches.is_dispatched(match):
                 self.dispatches.dispatch(
                     referee,
@@ -305,25 +337,24 @@ class Assignments(ManagerPart):
         return self.context.address(self.context.member(agent_id))
 
     def _room(self, referee: Member) -> int:
-        dispatched = map(self.dispatches.is_dispatched, self._ledger.held_by(referee.agent_id))
-        return max(referee.capacity - sum(dispatched), 0)
+        """Return how many more matches the referee can play now."""
+        held = self._ledger.held_by(referee.agent_id)
+        dispatched = sum(map(self.dispatches.is_dispatched, held))
+        return max(referee.capacity - dispatched, 0)
 
     def _dispatch_next(self, now: float) -> None:
         """Dispatch what was kept back, as far as there is room for it now."""
         for referee_id in list(self._kept_back):
             self._kept_back.pop(referee_id)
-            matches = [
-                match
-                for match in self._ledger.held_by(referee_id)
-                if self._ledger.round_of(match).assignments_sent and not self.dispatches.is_dispatched(match)
-            ]
+            held = self._ledger.held_by(referee_id)
+            announced = [match for match in held if self._ledger.round_of(match).assignments_sent]
+            matches = [match for match in announced if not self.dispatches.is_dispatched(match)]
             self._dispatch_all(matches, now)
 
     def show_new_token(self, player: Member, now: float) -> list[ScheduledMatch]:
-        """Tell the referees of a player that it uses another token than we thought.
-
-        Returned are the matches of referees by others: if they were told once more, they might play them once more.
-        """
+        """Tell the referees of a player that it uses another token than we thought; return the matches of those that
+        were not told."""
+        # A referee by others that is told of a match once more might play it once more.
         untold = []
         for referee in self._ledger.roster.of_role("referee"):
             for match in self._ledger.held_by(referee.agent_id):
@@ -337,11 +368,23 @@ class Assignments(ManagerPart):
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
-    def _begin_lease(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
+    def _begin_lease(
+        self,
+        match: ScheduledMatch,
+        until: float,
+        *,
+        is_prolonged: bool = False,
+    ) -> None:
         action = partial(self._lease_expired, match, until, is_prolonged)
         self.context.timers.set(("lease", match.match_id), until, action)
 
-    def _lease_expired(self, match: ScheduledMatch, until: float, is_prolonged: bool, now: float) -> None:
+    def _lease_expired(
+        self,
+        match: ScheduledMatch,
+        until: float,
+        is_prolonged: bool,
+        now: float,
+    ) -> None:
         unwatched_s = now - until
         if unwatched_s > LATE_S and not is_prolonged:
             # We slept: the time in which no report could reach us does not count.
@@ -358,16 +401,17 @@ class Assignments(ManagerPart):
     # --- taking away and reassigning ----------------------------------------------------------------------------------
 
     def ping_answered(self, referee: Member, pong: Pong, pinged_at: float, now: float) -> None:
-        """Matches that the referee should have and no longer lists are lost."""
+        """Take away the matches that a referee should have and no longer lists."""
         for match in self.dispatches.compare(referee, pong, pinged_at, now):
             self._overdue(match, f"{referee.agent_id} no longer holds it", now)
 
     def has_arrived(self, referee: Member) -> bool:
         """True if a referee knows of all matches that it was to be told of."""
-        return all(map(self.dispatches.has_arrived, self._ledger.held_by(referee.agent_id)))
+        held = self._ledger.held_by(referee.agent_id)
+        return all(map(self.dispatches.has_arrived, held))
 
     def forget(self, match_id: str) -> None:
-        """The match is no longer in play."""
+        """Forget a match that is no longer in play."""
         self.dispatches.forget(match_id)
         self.context.timers.clear(("lease", match_id))
 
@@ -385,7 +429,7 @@ class Assignments(ManagerPart):
                     self._lose(match, f"{referee.agent_id} is silent", now)
 
     def came_back(self, now: float) -> None:
-        """A referee is back, or a new one came: lost and parked matches are played again."""
+        """Play lost and parked matches again: a referee is back, or a new one came."""
         self.reassign(now)
         for match_id in list(self._ledger.in_play.parked):
             self.context.happened(MatchUnparked(at=now, match_id=match_id))
@@ -403,14 +447,32 @@ class Assignments(ManagerPart):
         if any(self.habits.is_reliable(referee.agent_id) for referee in self._answering()):
             for held in self._ledger.held_by(referee_id):
                 if not self.dispatches.is_dispatched(held):
-                    self._overdue(held, f"{referee_id} did not finish {match.match_id}", now)
+                    self._overdue(
+                        held,
+                        f"{referee_id} did not finish {match.match_id}",
+                        now,
+                    )
 
-    def _overdue(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
+    def _overdue(
+        self,
+        match: ScheduledMatch,
+        why: str,
+        now: float,
+        *,
+        counts: bool = False,
+    ) -> None:
         """Take the match away, unless nobody else could play it."""
         if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
             self._lose(match, why, now, counts=counts)
 
-    def _lose(self, match: ScheduledMatch, why: str, now: float, *, counts: bool = False) -> None:
+    def _lose(
+        self,
+        match: ScheduledMatch,
+        why: str,
+        now: float,
+        *,
+        counts: bool = False,
+    ) -> None:
         """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)

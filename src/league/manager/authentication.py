@@ -15,10 +15,15 @@ from functools import partial
 from typing import Literal
 
 from league.calling.delivery import Ending
-from league.events import AgentRole, IdentityContested, RequestRefused, TokenTakenUp
+from league.events import (
+    AgentRole,
+    IdentityContested,
+    RequestRefused,
+    TokenTakenUp,
+)
 from league.machine import Content, Refusal
 from league.manager.broadcasts import Broadcasts, TokenQuestion
-from league.manager.context import LONGEST_DETAIL, ManagerPart
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
@@ -52,13 +57,14 @@ class Authentication(ManagerPart):
             _check(read, Stage.ENVELOPE)
         token = read.field("auth_token")
         sender = read.field("sender")
-        if not isinstance(token, str):
-            if token is not None:
-                _check(read, Stage.AUTHORITY)
-            raise _missing_token()
-        # First of all, because such a token has no owner: it would only be called invalid.
-        self.check_audience(token, read, origin, now)
-        member, serial = self._owner(token)
+        if token is not None and not isinstance(token, str):
+            _check(read, Stage.AUTHORITY)
+        try:
+            member, serial = self._owner(token)
+        except PeerError:
+            # A token that was derived for others has no owner either, and the operator must hear of it.
+            self.check_audience(token, read, origin, now)
+            raise
         if read.violations:
             _check(read, Stage.AUTHORITY)
         # Nearly every sender is spelled so; the other spellings cost more to read.
@@ -80,9 +86,9 @@ class Authentication(ManagerPart):
         self._token_used(member, serial, "", now)
         return member
 
-    def check_audience(self, token: str | None, read: Unsealed, origin: str, now: float) -> None:
+    def check_audience(self, token: object, read: Unsealed, origin: str, now: float) -> None:
         """Refuse a token that was derived for others, and tell the operator (E012, S-32)."""
-        if token is None:
+        if not isinstance(token, str):
             return
         audience = self.context.audiences.get(tokens.verifier(token))
         if audience is None:
@@ -101,7 +107,11 @@ class Authentication(ManagerPart):
                 detail=detail[:LONGEST_DETAIL],
             )
         )
-        raise PeerError("E012", "this auth_token was derived for others", tokens.refused(token))
+        raise PeerError(
+            "E012",
+            "this auth_token was derived for others",
+            tokens.refused(token),
+        )
 
     def owner(self, token: str | None) -> Authenticated | None:
         """Return the owner of this token, or None if it is nobody's."""
@@ -117,7 +127,11 @@ class Authentication(ManagerPart):
             raise _missing_token()
         owner = self._ledger.roster.owner(token)
         if owner is None:
-            raise PeerError("E012", "this auth_token is not valid here", tokens.refused(token))
+            raise PeerError(
+                "E012",
+                "this auth_token is not valid here",
+                tokens.refused(token),
+            )
         return owner
 
     # --- which token an agent goes by ---------------------------------------------------------------------------------

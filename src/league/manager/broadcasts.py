@@ -33,16 +33,25 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from league.calling.breaker import CircuitBreaker
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
 from league.events.manager import BulletinKind
 from league.machine import Address, Content, Failure
-from league.manager.context import ManagerPart
 from league.manager.dispatch import ONE_BY_ONE
-from league.manager.messages import Messages
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages
 from league.manager.roster import Member
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
-from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement
+from league.protocol.messages import (
+    LeagueStandingsUpdate,
+    Message,
+    RoundAnnouncement,
+)
 
 UPDATE: Final = Bulletin("standings_update", 0)
 HELD_BACK: Final = Bulletin("round_announced", 0)
@@ -107,7 +116,11 @@ class TablePace:
             return
         # Of the messages that grow with the league, those of a later round, or a later version, are newer.
         if isinstance(message, LeagueStandingsUpdate):
-            place: tuple[int, ...] = (message.round_id, 1, message.version or 0)
+            place: tuple[int, ...] = (
+                message.round_id,
+                1,
+                message.version or 0,
+            )
         elif isinstance(message, RoundAnnouncement):
             place = (message.round_id, 0)
         else:
@@ -225,7 +238,13 @@ class Broadcasts(ManagerPart):
         if queue is None:
             breaker = self.context.calls.peers[member.agent_id].breaker
             address = partial(self.context.address, member)
-            queue = OutboundQueue(member, member.is_player, address, breaker, member.delivered)
+            queue = OutboundQueue(
+                member,
+                member.is_player,
+                address,
+                breaker,
+                member.delivered,
+            )
             self._queues[member.agent_id] = queue
         return queue
 
@@ -266,15 +285,15 @@ class Broadcasts(ManagerPart):
             room = self._window.room(now)
             if room <= 0:
                 if not self.context.timers.is_set("send window"):
-                    self.context.timers.set("send window", self._window.free_at, lambda _: None)
+                    self.context.timers.set(
+                        "send window",
+                        self._window.free_at,
+                        lambda _: None,
+                    )
                 return
             for (bulletin, has_matches), queues in self._next_messages(room, now).items():
-                self._send(
-                    bulletin,
-                    self._message(bulletin, now, has_matches=has_matches),
-                    queues,
-                    now,
-                )
+                message = self._message(bulletin, now, has_matches=has_matches)
+                self._send(bulletin, message, queues, now)
 
     def _look_around(self, now: float) -> None:
         """Look at everybody if the league got further, and write a new table if there are new results."""
@@ -295,7 +314,8 @@ class Broadcasts(ManagerPart):
         )
         if progress != before:
             if ledger.finished_rounds > before.finished_rounds:
-                self._renew_table(now)  # the final table of the round
+                # The final table of the round.
+                self._renew_table(now)
             self._progress = progress
             self._following.clear()
             self._changed.update(dict.fromkeys(ledger.roster.members))
@@ -377,7 +397,9 @@ class Broadcasts(ManagerPart):
         if now < at:
             self._look_again(queue, at)
             return None
-        return None if queue.breaker.is_open(now) else UPDATE
+        if queue.breaker.is_open(now):
+            return None
+        return UPDATE
 
     def _ask_now(self, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
@@ -394,8 +416,9 @@ class Broadcasts(ManagerPart):
         while bulletin is not UPDATE and bulletin is not HELD_BACK:
             if bulletin.kind == "league_completed":
                 # Everything else must have ended: after LEAGUE_COMPLETED a member may be gone.
-                is_busy = self.context.calls.peers[queue.member.agent_id].deliveries > 0
-                return None if is_busy else bulletin
+                if self.context.calls.peers[queue.member.agent_id].deliveries > 0:
+                    return None
+                return bulletin
             if self._is_owed(queue.member, bulletin):
                 if queue.bulletin is not None or queue.update is not None:
                     self._overtake(queue, now)
@@ -444,7 +467,11 @@ class Broadcasts(ManagerPart):
         queues: list[OutboundQueue],
         now: float,
     ) -> None:
-        plan = _call_plan(bulletin.kind, message.type, tuple(self._ledger.settings.retry_delays_s))
+        plan = _call_plan(
+            bulletin.kind,
+            message.type,
+            tuple(self._ledger.settings.retry_delays_s),
+        )
         # In the order of their ids, so that a run with the same seed is the same run.
         if len(queues) > 1:
             queues.sort(key=_agent_id)
@@ -456,7 +483,11 @@ class Broadcasts(ManagerPart):
             if bulletin.kind == "round_announced":
                 self._announced(now)
         if not self._unanswered and not self.context.timers.is_set("unanswered"):
-            self.context.timers.set("unanswered", now + NEXT_AFTER_S, self._look_at_unanswered)
+            self.context.timers.set(
+                "unanswered",
+                now + NEXT_AFTER_S,
+                self._look_at_unanswered,
+            )
         deliveries = [self._outbound(queue, bulletin, message, plan, now) for queue in queues]
         self._unanswered.update(dict.fromkeys(deliveries))
         self._window.update(dict.fromkeys(deliveries, now))
@@ -510,7 +541,11 @@ class Broadcasts(ManagerPart):
         self._pace.put_off(settings.standings_interval_s, now)
         if not self.context.timers.is_set("announcement heard"):
             give_up_at = now + settings.announcement_wait_s
-            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+            self.context.timers.set(
+                "announcement heard",
+                give_up_at,
+                self._wait_for_later_ones,
+            )
 
     def _wait_for_later_ones(self, now: float) -> None:
         """Stop waiting for players that have not answered the announcement in time. Those that got it later have more
@@ -523,7 +558,11 @@ class Broadcasts(ManagerPart):
                 times.append(under_way.left_at + wait_s)
         give_up_at = min([at for at in times if at > now], default=None)
         if give_up_at is not None:
-            self.context.timers.set("announcement heard", give_up_at, self._wait_for_later_ones)
+            self.context.timers.set(
+                "announcement heard",
+                give_up_at,
+                self._wait_for_later_ones,
+            )
 
     # --- what becomes of it -------------------------------------------------------------------------------------------
 
@@ -547,7 +586,12 @@ class Broadcasts(ManagerPart):
                 self.context.calls.drop(outbound, cancel=True)
                 queue.bulletin = None
 
-    def _attempt_failed(self, outbound: OutboundMessage, failed: FailedAttempt, now: float) -> None:
+    def _attempt_failed(
+        self,
+        outbound: OutboundMessage,
+        failed: FailedAttempt,
+        now: float,
+    ) -> None:
         """Decide when the next message may leave.
 
         If nobody was there, this one is tried again first, because the next one would fail, too. An announcement is
@@ -584,7 +628,8 @@ class Broadcasts(ManagerPart):
         for outbound in (queue.bulletin, queue.update):
             if outbound is not None:
                 self.context.calls.repeat_no_more(outbound)
-                self._changed.pop(outbound.peer, None)  # its queue is being looked at
+                # Its queue is being looked at already.
+                self._changed.pop(outbound.peer, None)
         if queue.bulletin is not None:
             self._delivered(queue.member, queue.bulletin.bulletin, now)
         if queue.update is not None and queue.question is None:

@@ -20,13 +20,18 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.calling.line import Line
 from league.games import registry
 from league.machine import Content, Failure, Pong
-from league.manager.context import ManagerPart
 from league.manager.ledger import ScheduledMatch
-from league.manager.messages import Messages
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES
@@ -46,7 +51,9 @@ def longest_match_s(settings: LeagueSettings) -> float:
     pauses_s = sum(settings.retry_delays_s)
     join_s = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses_s
     move_s = attempts * settings.move_seconds + pauses_s
-    turns = game.turns if game else 1
+    turns = 1
+    if game is not None:
+        turns = game.turns
     return join_s + move_s * turns
 
 
@@ -69,7 +76,14 @@ class Dispatch(Struct, eq=False):
 class Giving(Protocol):
     """The other ways to give a match to a referee, for referees by others."""
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         """Begin to give these matches; False: they are to be announced. `again`: we were restarted, and the referee may
         well be playing them."""
 
@@ -180,7 +194,13 @@ class Dispatches(ManagerPart):
         return match.status == "ASSIGNED" and is_current and self._open.get(match.match_id) is dispatch
 
     def dispatch(
-        self, referee: Member, matches: Sequence[ScheduledMatch], limit_s: float, now: float, *, again: bool = False
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        limit_s: float,
+        now: float,
+        *,
+        again: bool = False,
     ) -> None:
         """Let the referee know of these matches, each of which takes no longer than the limit. `again`: we were
         restarted, and it may well be playing them."""
@@ -191,17 +211,23 @@ class Dispatches(ManagerPart):
             self.announce(referee, dispatches, now)
 
     def forget(self, match_id: str) -> None:
-        """The match is no longer in play."""
+        """Forget a match that is no longer in play."""
         self._open.pop(match_id, None)
         self.giving.forget(match_id)
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
-    def announce(self, referee: Member, dispatches: Sequence[Dispatch], now: float) -> None:
+    def announce(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+    ) -> None:
         """Send the referee its copy of the announcement."""
         for dispatch in dispatches:
             dispatch.is_under_way = True
-        delivery = self._announcement(referee, [dispatch.match for dispatch in dispatches], "assign", now)
+        matches = [dispatch.match for dispatch in dispatches]
+        delivery = self._announcement(referee, matches, "assign", now)
         delivery.on_end = partial(self._announced, dispatches)
         delivery.on_attempt_failed = partial(self.attempt_failed, dispatches)
         delivery.line = self.giving.line(referee)
@@ -213,7 +239,13 @@ class Dispatches(ManagerPart):
         """Send the same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
         self.context.calls.deliver([self._announcement(referee, [match], "remind", now)], now)
 
-    def _announcement(self, referee: Member, matches: Sequence[ScheduledMatch], purpose: str, now: float) -> Delivery:
+    def _announcement(
+        self,
+        referee: Member,
+        matches: Sequence[ScheduledMatch],
+        purpose: str,
+        now: float,
+    ) -> Delivery:
         return Delivery(
             referee.agent_id,
             f"{matches[0].match_id}/{matches[0].attempt}/{purpose}/{referee.agent_id}",
@@ -226,18 +258,38 @@ class Dispatches(ManagerPart):
         return [dispatch for dispatch in dispatches if self.is_open(dispatch)]
 
     def _still_assigned(
-        self, referee: Member, dispatches: Sequence[Dispatch], begun_at: float, _: Delivery, now: float
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        begun_at: float,
+        _: Delivery,
+        now: float,
     ) -> Message | None:
         matches = [dispatch.match for dispatch in self._still_open(dispatches)]
-        return self.messages.assignment(referee, matches, begun_at) if matches else None
+        if not matches:
+            return None
+        # With the same time each time: it is the same announcement.
+        return self.messages.assignment(referee, matches, begun_at)
 
-    def attempt_failed(self, dispatches: Sequence[Dispatch], _: Delivery, failed: FailedAttempt, now: float) -> None:
-        """A call got no answer: unless it was refused, it may have arrived."""
+    def attempt_failed(
+        self,
+        dispatches: Sequence[Dispatch],
+        _: Delivery,
+        failed: FailedAttempt,
+        now: float,
+    ) -> None:
+        """Note that a call without an answer may have arrived, unless the connection was refused."""
         if failed.failure is not Failure.REFUSED:
             for dispatch in self._still_open(dispatches):
                 dispatch.may_have_arrived = True
 
-    def _announced(self, dispatches: Sequence[Dispatch], delivery: Delivery, outcome: Ending, now: float) -> None:
+    def _announced(
+        self,
+        dispatches: Sequence[Dispatch],
+        delivery: Delivery,
+        outcome: Ending,
+        now: float,
+    ) -> None:
         for dispatch in self._still_open(dispatches):
             dispatch.is_under_way = False
             if outcome is Ending.REFUSED:
@@ -253,16 +305,16 @@ class Dispatches(ManagerPart):
     # --- what becomes of it -------------------------------------------------------------------------------------------
 
     def polled(self, referee: Member, now: float) -> list[ScheduledMatch]:
-        """A referee asks for its matches, and so takes all that were dispatched to it."""
-        dispatches = [dispatch for dispatch in self._open.values() if dispatch.referee_id == referee.agent_id]
-        dispatches = self._still_open(dispatches)
+        """Return the matches of a referee that asks for them, and so takes all that were dispatched to it."""
+        to_referee = [dispatch for dispatch in self._open.values() if dispatch.referee_id == referee.agent_id]
+        dispatches = self._still_open(to_referee)
         for dispatch in dispatches:
             dispatch.acknowledged_at = dispatch.acknowledged_at or now
         self.giving.polled(referee, dispatches)
         return [dispatch.match for dispatch in dispatches]
 
     def reported(self, match: ScheduledMatch, referee: Member, now: float) -> None:
-        """A match was played."""
+        """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
         self.habits.proved(referee.agent_id)
         if dispatch is not None and not self.habits.is_ours(referee.agent_id):
@@ -271,9 +323,8 @@ class Dispatches(ManagerPart):
     # --- pings --------------------------------------------------------------------------------------------------------
 
     def compare(self, referee: Member, pong: Pong, pinged_at: float, now: float) -> list[ScheduledMatch]:
-        """A referee answered a ping: does it have all that it should have? One that lists nothing is sent its copy
-        again only if the first cannot have arrived: playing twice would be worse than waiting for the lease. Return the
-        matches that it had and has no more."""
+        """Compare what a referee should have with its answer to a ping, and send it what is missing; return the matches
+        that it had and has no more."""
         lists_matches = pong.matches is not None
         listed = set(pong.matches or ())
         missing = []
@@ -282,6 +333,8 @@ class Dispatches(ManagerPart):
             if (dispatch.match.match_id, dispatch.attempt) in listed:
                 dispatch.acknowledged_at = dispatch.acknowledged_at or now
             elif dispatch.acknowledged_at is None:
+                # A referee that lists nothing gets its copy again only if the first cannot have arrived: playing twice
+                # would be worse than waiting for the lease.
                 if lists_matches or not dispatch.may_have_arrived:
                     missing.append(dispatch)
             elif lists_matches and dispatch.acknowledged_at < pinged_at:
@@ -292,10 +345,15 @@ class Dispatches(ManagerPart):
         return forgotten
 
     def _awaiting_reports(self, referee: Member) -> list[Dispatch]:
-        """Return what this referee holds, and is not being told just now."""
-        matches = self._ledger.held_by(referee.agent_id)
-        dispatches = (self._open.get(match.match_id) for match in matches if self.is_dispatched(match))
-        return [dispatch for dispatch in dispatches if dispatch is not None and not dispatch.is_under_way]
+        """Return the dispatches of the matches this referee holds, except those that it is being told of just now."""
+        awaiting = []
+        for match in self._ledger.held_by(referee.agent_id):
+            dispatch = self._open.get(match.match_id)
+            if dispatch is None or dispatch.attempt != match.attempt:
+                continue
+            if not dispatch.is_under_way:
+                awaiting.append(dispatch)
+        return awaiting
 
 
 def _is_well_formed(answer: Content | None) -> bool:
@@ -309,7 +367,14 @@ class AnnouncingOnly:
 
     dispatches: Dispatches
 
-    def begin(self, referee: Member, dispatches: Sequence[Dispatch], now: float, *, again: bool) -> bool:
+    def begin(
+        self,
+        referee: Member,
+        dispatches: Sequence[Dispatch],
+        now: float,
+        *,
+        again: bool,
+    ) -> bool:
         return False
 
     def line(self, referee: Member) -> Line:

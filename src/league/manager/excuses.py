@@ -46,11 +46,14 @@ def declined(result: ResultAccepted, players: Sequence[str]) -> tuple[str, ...]:
 def _faults(result: ResultAccepted, players: Sequence[str]) -> Iterator[Fault]:
     if result.status != "TECHNICAL_LOSS":
         return
+    # A referee by others may say nothing about faults, or anything.
     reported = result.details.get("faults")
+    if not isinstance(reported, dict):
+        reported = {}
     for player in players:
         if player == result.winner:
             continue
-        fault = reported.get(player) if isinstance(reported, dict) else None
+        fault = reported.get(player)
         if isinstance(fault, dict):
             yield Fault(player, fault.get("code"), fault.get("phase"))
         else:

@@ -9,11 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from league.calling.delivery import Delivery, Ending, FailedAttempt, Policy
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    FailedAttempt,
+    Policy,
+)
 from league.machine import Address, Failure, Ping, Pong
 from league.manager.assignments import LATE_S, Assignments
-from league.manager.context import ManagerContext, ManagerPart
 from league.manager.dispatch import RefereeHabits
+from league.manager.manager_context import ManagerContext, ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Member
 
@@ -26,7 +31,13 @@ PING = Policy(limit_s=3.0, is_guarded=True, is_waited_for=False)
 
 def ping(context: ManagerContext, member: Member, label: str) -> Delivery:
     """Return one ping of a member. The caller says what follows from its end."""
-    return Delivery(member.agent_id, label, Ping(), PING, address=partial(context.address, member))
+    return Delivery(
+        member.agent_id,
+        label,
+        Ping(),
+        PING,
+        address=partial(context.address, member),
+    )
 
 
 @dataclass(slots=True)
@@ -44,7 +55,7 @@ class Probes(ManagerPart):
         return agent_id in self.failures
 
     def alive(self, agent_id: str) -> None:
-        """A member said something."""
+        """Note that a member said something."""
         self._answered.add(agent_id)
         self.failures.pop(agent_id, None)
 
@@ -86,7 +97,8 @@ class Probes(ManagerPart):
             self._probe_at(agent_id, max(now + pause_s, breaker.open_until))
 
     def stop(self) -> None:
-        """The league starts: broadcasts and heartbeats tell more from now on. Every circuit breaker is closed."""
+        """Stop probing: the league starts, and broadcasts and heartbeats tell more from now on."""
+        # Nobody misses the first announcement because of a failed probe.
         for agent_id in self._ledger.roster.members:
             self.context.timers.clear(("probe", agent_id))
             self.context.calls.peers[agent_id].breaker.close()
@@ -117,7 +129,11 @@ class Probes(ManagerPart):
             elif later >= over_at:
                 then(failures[-1], later)
             else:
-                self.context.timers.set(("probe", name), over_at, partial(then, failures[-1]))
+                self.context.timers.set(
+                    ("probe", name),
+                    over_at,
+                    partial(then, failures[-1]),
+                )
 
         probe = Delivery(name, "probe", Ping(), PING, lambda: address, on_end=ended)
         probe.on_attempt_failed = lambda _, failed, __: failures.append(failed.failure)
@@ -145,13 +161,14 @@ class Heartbeats(ManagerPart):
     _next_ping: float = math.inf
 
     def begin(self, now: float) -> None:
-        """The league starts, or this process does. A referee that has just answered a probe is not asked again."""
-        # Referees of ours list their matches in every answer to a ping. These were asked just now.
-        self._pulses = {
-            referee_id: Pulse(now, has_reported=True)
-            for referee_id, pulse in self._pulses.items()
-            if self.habits.is_ours(referee_id) and now < pulse.heard_at + PING_S
-        }
+        """Begin to ping, because the league starts or this process does."""
+        # Referees of ours list their matches in every answer to a ping. Those that were asked just now are not asked
+        # again.
+        pulses = {}
+        for referee_id, pulse in self._pulses.items():
+            if self.habits.is_ours(referee_id) and now < pulse.heard_at + PING_S:
+                pulses[referee_id] = Pulse(now, has_reported=True)
+        self._pulses = pulses
         self._next_ping = math.inf
         self._ping_all(now)
 
@@ -164,8 +181,11 @@ class Heartbeats(ManagerPart):
 
     def _dead_from(self, referee_id: str, now: float) -> float:
         """Return the time from which a referee counts as dead if nothing is heard of it."""
-        patience_s = OURS_SILENT_S if self.habits.is_ours(referee_id) else OTHERS_SILENT_S
-        return self._pulse(referee_id, now).heard_at + patience_s
+        patience_s = OTHERS_SILENT_S
+        if self.habits.is_ours(referee_id):
+            patience_s = OURS_SILENT_S
+        pulse = self._pulse(referee_id, now)
+        return pulse.heard_at + patience_s
 
     # --- pings --------------------------------------------------------------------------------------------------------
 
@@ -177,7 +197,8 @@ class Heartbeats(ManagerPart):
         self._next_ping = now + PING_S
         self.context.timers.set("ping", self._next_ping, self._ping_all)
         referees = self._ledger.roster.of_role("referee")
-        self._ping([referee for referee in referees if self._needs_ping(referee, now)], now)
+        needed = [referee for referee in referees if self._needs_ping(referee, now)]
+        self._ping(needed, now)
         for pulse in self._pulses.values():
             pulse.has_reported = False
 
@@ -187,20 +208,24 @@ class Heartbeats(ManagerPart):
             self._ping([referee], now)
 
     def slept(self, now: float) -> None:
-        """This process did not listen for a while: everybody's silence begins again."""
+        """Let everybody's silence begin again: this process did not listen for a while."""
         for pulse in self._pulses.values():
             pulse.heard_at = now
         self.outages.slept()
 
     def _needs_ping(self, referee: Member, now: float) -> bool:
-        """An open circuit breaker spares a referee that does not answer, but not past the moment that decides."""
-        pulse = self._pulse(referee.agent_id, now)
+        """True if this referee has to be asked whether it is alive."""
+        referee_id = referee.agent_id
+        pulse = self._pulse(referee_id, now)
         if pulse.is_pinged or not referee.takes_part:
             return False
-        if pulse.has_reported and self.habits.is_ours(referee.agent_id) and self.assignments.has_arrived(referee):
+        # A report says as much as an answer to a ping, and costs nothing.
+        if pulse.has_reported and self.habits.is_ours(referee_id) and self.assignments.has_arrived(referee):
             return False
-        is_decisive = referee.state == "ACTIVE" and now >= self._dead_from(referee.agent_id, now)
-        return is_decisive or self.context.is_reachable(referee, now)
+        # An open circuit breaker spares a referee that does not answer, but not past the moment that decides.
+        if referee.state == "ACTIVE" and now >= self._dead_from(referee_id, now):
+            return True
+        return self.context.is_reachable(referee, now)
 
     def _ping(self, referees: Sequence[Member], now: float) -> None:
         deliveries = [ping(self.context, referee, "ping") for referee in referees]
@@ -214,8 +239,16 @@ class Heartbeats(ManagerPart):
         self._pulse(delivery.peer, now).is_pinged = False
         if outcome is Ending.FAILED or not self._ledger.is_running:
             return
-        pong = delivery.answer if isinstance(delivery.answer, Pong) else Pong()
-        self.assignments.ping_answered(self.context.member(delivery.peer), pong, delivery.attempt.sent_at, now)
+        # Referees by others answer a ping with anything: then they are alive, and no more is known.
+        pong = Pong()
+        if isinstance(delivery.answer, Pong):
+            pong = delivery.answer
+        self.assignments.ping_answered(
+            self.context.member(delivery.peer),
+            pong,
+            delivery.attempt.sent_at,
+            now,
+        )
 
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
@@ -226,18 +259,23 @@ class Heartbeats(ManagerPart):
         if self.habits.is_ours(referee.agent_id):
             self.outages.interrupted(referee, "its referee did not answer", now)
         if self._ledger.is_running and referee.state == "ACTIVE" and now >= dead_from:
-            self.context.change(referee, "max_fail", now, "no answer and no message for too long")
+            self.context.change(
+                referee,
+                "max_fail",
+                now,
+                "no answer and no message for too long",
+            )
             self.assignments.reassign(now)
 
     # --- signs of life ------------------------------------------------------------------------------------------------
 
     def reported(self, referee: Member, now: float) -> None:
-        """A referee reported a result: it need not be pinged for a while."""
+        """Note that a referee reported a result: it need not be pinged for a while."""
         pulse = self._pulses.get(referee.agent_id) or self._pulse(referee.agent_id, now)
         pulse.has_reported = True
 
     def alive(self, referee: Member, now: float) -> None:
-        """A referee sent a message or an answer."""
+        """Note that a referee sent a message or an answer."""
         pulse = self._pulses.get(referee.agent_id) or self._pulse(referee.agent_id, now)
         pulse.heard_at = now
         was_silent = self.habits.heard(referee.agent_id)

@@ -199,7 +199,9 @@ class Ledger(Struct):
     @property
     def latest_round(self) -> ScheduledRound | None:
         """The round that was opened last. Matches played between two rounds belong to it, too."""
-        return self.rounds[self.current_round - 1] if self.current_round else None
+        if not self.current_round:
+            return None
+        return self.rounds[self.current_round - 1]
 
     def bulletin_after(self, last: events.Bulletin) -> events.Bulletin | None:
         """Return the bulletin that members get after this one, or None if there is none yet."""
@@ -209,14 +211,19 @@ class Ledger(Struct):
             return events.Bulletin("final_standings", last.round_id)
         if last.kind == "round_completed" and last.round_id < self.current_round:
             return events.Bulletin("round_announced", last.round_id + 1)
-        is_due = last.kind == "round_completed" or (last.kind == "league_completed" and last.edition < self.edition)
-        if self.is_finished and is_due:
+        if not self.is_finished:
+            return None
+        # A league that was reopened ends again, and its members hear of that end, too.
+        has_heard_of_end = last.kind == "league_completed" and last.edition == self.edition
+        if last.kind in ("round_completed", "league_completed") and not has_heard_of_end:
             return events.Bulletin("league_completed", last.round_id, self.edition)
         return None
 
     def has_referees(self, round_id: int) -> bool:
         """True if every match of this round that is to be played has a referee."""
-        return not [match for match in self.matches_in(round_id) if match.referee_id is None and match.result is None]
+        matches = self.matches_in(round_id)
+        unnamed = [match for match in matches if match.referee_id is None and match.result is None]
+        return not unnamed
 
     def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]
@@ -226,7 +233,8 @@ class Ledger(Struct):
         return [self.matches[match_id] for match_id in self.in_play.holdings[referee_id]]
 
     def matches_in(self, round_id: int) -> list[ScheduledMatch]:
-        return list(map(self.matches.__getitem__, self.rounds[round_id - 1].matches))
+        match_ids = self.rounds[round_id - 1].matches
+        return list(map(self.matches.__getitem__, match_ids))
 
     # --- agents -------------------------------------------------------------------------------------------------------
 
@@ -235,7 +243,9 @@ class Ledger(Struct):
         self.created = True
 
     def _registered(self, event: events.AgentRegistered) -> None:
-        self.roster.enter(event, events.Bulletin("round_completed", self.finished_rounds))
+        # To a newcomer the rounds that are over are no news.
+        delivered = events.Bulletin("round_completed", self.finished_rounds)
+        self.roster.enter(event, delivered)
         if event.role != "player":
             self.in_play.holdings[event.agent_id] = {}
             return
@@ -254,11 +264,11 @@ class Ledger(Struct):
 
     def _conditions_stated(self, event: events.ConditionsStated) -> None:
         member = self.roster.members[event.agent_id]
-        if member.conditions[-1:] != (event.conditions,):
-            member.conditions = (
-                *member.conditions[-MAX_CONDITIONS + 1 :],
-                event.conditions,
-            )
+        # An agent states them with every registration, but they rarely change.
+        if member.conditions[-1:] == (event.conditions,):
+            return
+        earlier = member.conditions[-MAX_CONDITIONS + 1 :]
+        member.conditions = (*earlier, event.conditions)
 
     def _moved(self, event: events.AgentMoved) -> None:
         self.roster.move(event)
@@ -308,12 +318,18 @@ class Ledger(Struct):
     def _scheduled(self, event: events.ScheduleMade) -> None:
         self.late.clear()
         first_new_round = len(self.rounds) + 1
-        for round_id, (pairings, bye) in enumerate(zip(event.rounds, event.byes, strict=True), first_new_round):
+        rounds = zip(event.rounds, event.byes, strict=True)
+        for round_id, (pairings, bye) in enumerate(rounds, first_new_round):
             match_ids = [pairing.match_id for pairing in pairings]
             self.rounds.append(ScheduledRound(match_ids, bye, len(pairings)))
             self.undecided += len(pairings)
             for pairing in pairings:
-                match = ScheduledMatch(pairing.match_id, round_id, pairing.player_a, pairing.player_b)
+                match = ScheduledMatch(
+                    pairing.match_id,
+                    round_id,
+                    pairing.player_a,
+                    pairing.player_b,
+                )
                 self.matches[match.match_id] = match
                 self.matches_of[match.player_a].append(match.match_id)
                 self.matches_of[match.player_b].append(match.match_id)
@@ -330,7 +346,8 @@ class Ledger(Struct):
         self.current_round = event.round_id
         opened = self.rounds[event.round_id - 1]
         opened.opened_at = event.at
-        opened.active = [player.agent_id for player in self.roster.of_role("player") if player.state == "ACTIVE"]
+        players = self.roster.of_role("player")
+        opened.active = [player.agent_id for player in players if player.state == "ACTIVE"]
         for match in self.matches_in(event.round_id):
             if match.status == "SCHEDULED":
                 self.in_play.wait(match)
@@ -352,6 +369,7 @@ class Ledger(Struct):
         if match.referee_id is not None:
             # Whatever made this referee play before did not work now. It has to be found out again.
             self.roster.members[match.referee_id].dispatch_method = ""
+        # A referee that could not know of the match did not fail.
         if not event.counts and match.tries > 0:
             match.tries -= 1
         self.in_play.wait(match)
@@ -406,7 +424,12 @@ class Ledger(Struct):
         self.undecided -= 1
         self._count(match, event)
 
-    def _count(self, match: ScheduledMatch, result: ResultInForce, times: int = 1) -> None:
+    def _count(
+        self,
+        match: ScheduledMatch,
+        result: ResultInForce,
+        times: int = 1,
+    ) -> None:
         """Count a result in the table. With `times=-1` it is taken back."""
         self.standings.add(decided(match, result), times)
         self.standings.version += 1
@@ -433,8 +456,10 @@ class Ledger(Struct):
 
     def _deviated(self, player: str, code: str, requirement: str) -> None:
         """Keep a deviation, within limits: a record may say anything, and as much as it likes."""
+        if code not in ERRORS or len(requirement) > LONGEST_CLAUSE:
+            return
         count = sum(agent_id == player for agent_id, _, _ in self.deviations)
-        if code in ERRORS and len(requirement) <= LONGEST_CLAUSE and count < MAX_DEVIATIONS:
+        if count < MAX_DEVIATIONS:
             self.deviations.add((player, code, requirement))
 
     def _voided(self, event: events.ResultVoided) -> None:
@@ -445,6 +470,7 @@ class Ledger(Struct):
             self._take_back_faults(match, match.result.winner, is_excused=bool(event.why))
         match.result = None
         match.tries = 0
+        # A result that the operator voids has no reason of ours.
         if event.why:
             match.held += 1
         # A loss is listed in the round that was played when it was reported, which need not be that of its match.
@@ -462,7 +488,13 @@ class Ledger(Struct):
         else:
             self.in_play.wait(match)
 
-    def _take_back_faults(self, match: ScheduledMatch, winner: str | None, *, is_excused: bool) -> None:
+    def _take_back_faults(
+        self,
+        match: ScheduledMatch,
+        winner: str | None,
+        *,
+        is_excused: bool,
+    ) -> None:
         for player in match.players:
             if player != winner:
                 member = self.roster.members[player]

@@ -39,7 +39,14 @@ def skeletons(name: str) -> tuple[str, ...]:
     """
     # Without duplicates and in a fixed order: the skeletons become keys of the ledger.
     plain = _plain(name)
-    return tuple(dict.fromkeys((_skeleton(plain.casefold()).casefold(), _skeleton(plain).casefold())))
+    return tuple(
+        dict.fromkeys(
+            (
+                _skeleton(plain.casefold()).casefold(),
+                _skeleton(plain).casefold(),
+            )
+        )
+    )
 
 
 def reserved(role: AgentRole, name: str) -> str | None:

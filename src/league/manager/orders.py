@@ -18,7 +18,7 @@ from league.events import (
 )
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Applicant
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
@@ -37,7 +37,10 @@ class OperatorOrders(ManagerPart):
         description = f"{order.order} {order.target}".strip()
         done = self._ledger.controls.orders.get(order.key)
         if done is not None and done != description:
-            raise PeerError("E023", f"the key of this order was used for another one: {done}")
+            raise PeerError(
+                "E023",
+                f"the key of this order was used for another one: {done}",
+            )
         # An operator whose connection broke sends the order again: it is carried out once and acknowledged twice.
         if done is None:
             handler = ORDERS.get(order.order)
@@ -57,7 +60,10 @@ class OperatorOrders(ManagerPart):
         referees = self._ledger.roster.count("referee")
         if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
             need = f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee"
-            raise PeerError("E023", f"{need}; there are {players} players and {referees} referees")
+            raise PeerError(
+                "E023",
+                f"{need}; there are {players} players and {referees} referees",
+            )
         self.context.happened(LeagueStartOrdered(at=now, key=order.key))
 
     def _pause(self, order: Operate, now: float) -> None:
@@ -83,7 +89,14 @@ class OperatorOrders(ManagerPart):
         if not candidates:
             candidates = [applicant for applicant in applicants if applicant.rejected]
         approved = _only_one(candidates, order, "was approved already").applicant_id
-        self.context.happened(AgentApproved(at=now, applicant_id=approved, key=order.key, target=order.target))
+        self.context.happened(
+            AgentApproved(
+                at=now,
+                applicant_id=approved,
+                key=order.key,
+                target=order.target,
+            )
+        )
 
     def _reject(self, order: Operate, now: float) -> None:
         """Turn an applicant away, also one that was approved and has not come in yet."""
@@ -95,14 +108,24 @@ class OperatorOrders(ManagerPart):
         if not applicants:
             reason = "is a member; league withdraw takes a player out"
         rejected = _only_one(candidates, order, reason).applicant_id
-        self.context.happened(AgentRejected(at=now, applicant_id=rejected, key=order.key, target=order.target))
+        self.context.happened(
+            AgentRejected(
+                at=now,
+                applicant_id=rejected,
+                key=order.key,
+                target=order.target,
+            )
+        )
 
     def _applicants(self, order: Operate) -> list[Applicant]:
         """Return the applicants that the operator may mean."""
         self._not_over()
         applicants = self._ledger.roster.applicants.meant_by(order.target)
         if not applicants:
-            raise PeerError("E005", f"nobody called {order.target[:80]!r} waits for approval")
+            raise PeerError(
+                "E005",
+                f"nobody called {order.target[:80]!r} waits for approval",
+            )
         return applicants
 
     def _withdraw(self, order: Operate, now: float) -> None:

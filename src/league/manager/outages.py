@@ -38,9 +38,9 @@ from league.events import (
 )
 from league.machine import Blame, Failure, Ping, Undelivered
 from league.manager.assignments import Assignments
-from league.manager.context import ManagerPart
 from league.manager.excuses import declined, excusable
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 
 PROBE = Policy(limit_s=3.0, is_waited_for=False)
@@ -180,7 +180,14 @@ class Outages(ManagerPart):
 
     def _interrupt(self, match: ScheduledMatch, why: str, now: float) -> None:
         if self._is_on and match.interrupted != match.attempt:
-            self.context.happened(MatchInterrupted(at=now, match_id=match.match_id, attempt=match.attempt, why=why))
+            self.context.happened(
+                MatchInterrupted(
+                    at=now,
+                    match_id=match.match_id,
+                    attempt=match.attempt,
+                    why=why,
+                )
+            )
 
     # --- our own restart ----------------------------------------------------------------------------------------------
 
@@ -217,7 +224,14 @@ class Outages(ManagerPart):
 
     def _probe(self, player: Member) -> Delivery:
         address = partial(self.context.address, player)
-        return Delivery(player.agent_id, "outage", Ping(), PROBE, address, on_end=self._probed)
+        return Delivery(
+            player.agent_id,
+            "outage",
+            Ping(),
+            PROBE,
+            address,
+            on_end=self._probed,
+        )
 
     def _probed(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         if outcome is Ending.FAILED:
@@ -280,13 +294,21 @@ class Outages(ManagerPart):
             )
         )
         for match_id in list(latest_round.out_of_reach):
-            self._void(self._ledger.matches[match_id], "many players were gone at once", now)
+            self._void(
+                self._ledger.matches[match_id],
+                "many players were gone at once",
+                now,
+            )
         self._hold(now)
 
     def _hold(self, now: float) -> None:
         self._held_since = now
         self._few_since = None
-        self.context.timers.set("outage", now + self._remaining_s(), partial(self.end, "time"))
+        self.context.timers.set(
+            "outage",
+            now + self._remaining_s(),
+            partial(self.end, "time"),
+        )
         self._probe_later(now)
 
     def _probe_later(self, now: float) -> None:
@@ -308,11 +330,24 @@ class Outages(ManagerPart):
         else:
             self._probe_later(now)
 
-    def end(self, why: Literal["answered", "operator", "time"], now: float, key: str = "") -> None:
+    def end(
+        self,
+        why: Literal["answered", "operator", "time"],
+        now: float,
+        key: str = "",
+    ) -> None:
         """Let the league go on."""
         missing = tuple(player for player in self._counted() if player in self.gone)
         lasted_s = round(max(now - self._held_since, 0.0), 3)
-        self.context.happened(OutageEnded(at=now, why=why, missing=missing, lasted_s=lasted_s, key=key))
+        self.context.happened(
+            OutageEnded(
+                at=now,
+                why=why,
+                missing=missing,
+                lasted_s=lasted_s,
+                key=key,
+            )
+        )
         self.context.timers.clear("outage")
         self.context.timers.clear("probe players")
         # While the league was held, matches of dead referees stayed where they were.
@@ -337,7 +372,13 @@ class Outages(ManagerPart):
             return "it was interrupted"
         return None
 
-    def hold(self, match: ScheduledMatch, result: ResultAccepted, why: str, now: float) -> None:
+    def hold(
+        self,
+        match: ScheduledMatch,
+        result: ResultAccepted,
+        why: str,
+        now: float,
+    ) -> None:
         """Take the match back. It is assigned again when the league goes on."""
         self.assignments.forget(match.match_id)
         self.context.happened(

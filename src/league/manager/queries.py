@@ -12,10 +12,10 @@ from typing import Any
 from league.events import AgentRole, ResultAccepted
 from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.authentication import Authentication
-from league.manager.context import ManagerPart
 from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
-from league.manager.messages import Messages, columns, table
+from league.manager.manager_context import ManagerPart
+from league.manager.manager_messages import Messages, columns, table
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed, seal
@@ -91,7 +91,10 @@ class LeagueQueries(ManagerPart):
         elif params.round_id <= count:
             round_ids = [params.round_id]
         else:
-            raise PeerError("E008", f"there is no round {params.round_id}; the league has {count}")
+            raise PeerError(
+                "E008",
+                f"there is no round {params.round_id}; the league has {count}",
+            )
         return {"rounds": [{"round_id": round_id, "matches": self._round(round_id)} for round_id in round_ids]}
 
     def _round(self, round_id: int) -> list[Object]:
@@ -184,7 +187,12 @@ class LeagueQueries(ManagerPart):
         """Return the table for everybody, or the matches that were dispatched to a referee and not reported yet."""
         if referee is None:
             rows = [columns(row) for row in table(self._ledger)]
-            return Information({"standings": rows, "current_round": self._ledger.current_round})
+            return Information(
+                {
+                    "standings": rows,
+                    "current_round": self._ledger.current_round,
+                }
+            )
         matches = self.dispatches.polled(referee, now)
         more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
         return Information({"matches": [{**self.dispatches.giving.listed(match), **more} for match in matches]})

@@ -24,8 +24,8 @@ from league.manager import names
 from league.manager.approval import Application, Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
-from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member, folded
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse
@@ -334,7 +334,13 @@ class RegistrationDesk(ManagerPart):
         else:
             self._renew(letter, comeback, application, now)
 
-    def _reject(self, letter: Letter, application: Application, error: PeerError, now: float) -> None:
+    def _reject(
+        self,
+        letter: Letter,
+        application: Application,
+        error: PeerError,
+        now: float,
+    ) -> None:
         self._note(
             application.role,
             application.meta.display_name,
@@ -359,9 +365,17 @@ class RegistrationDesk(ManagerPart):
         def probed(failure: Failure | None, later: float) -> None:
             # By now somebody else may have taken the place: the application is considered again from the start.
             if failure is Failure.FORBIDDEN:
-                self._reject(letter, application, self.admission.forbidden(application), later)
+                self._reject(
+                    letter,
+                    application,
+                    self.admission.forbidden(application),
+                    later,
+                )
             elif failure is not None and self.context.probes_before_accepting:
-                error = PeerError("E025", f"{application.meta.contact_endpoint} does not answer")
+                error = PeerError(
+                    "E025",
+                    f"{application.meta.contact_endpoint} does not answer",
+                )
                 self._reject(letter, application, error, later)
             else:
                 self._consider(letter, application, later, was_probed=True)
@@ -418,7 +432,16 @@ class RegistrationDesk(ManagerPart):
         endpoint = application.meta.contact_endpoint
         if self.context.accepts_deviations and not endpoint.partition("://")[2].partition("/")[2]:
             detail = f"the endpoint {endpoint} has no path; /mcp is tried where there is nothing"
-            deviations = (*deviations, Violation("E003", "contact_endpoint", detail, "HTTP.post_mcp", lenient=True))
+            deviations = (
+                *deviations,
+                Violation(
+                    "E003",
+                    "contact_endpoint",
+                    detail,
+                    "HTTP.post_mcp",
+                    lenient=True,
+                ),
+            )
         self.context.record(agent_id, deviations, now)
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
@@ -437,11 +460,20 @@ class RegistrationDesk(ManagerPart):
                 self.heartbeats.greet(member, now)
                 self.assignments.came_back(now)
 
-    def _renew(self, letter: Letter, comeback: Comeback, application: Application, now: float) -> None:
+    def _renew(
+        self,
+        letter: Letter,
+        comeback: Comeback,
+        application: Application,
+        now: float,
+    ) -> None:
         member = comeback.member
         limit = self.proven_renewals if comeback.is_proven else self.unproven_renewals
         if not limit.allows(member.agent_id, now):
-            raise PeerError("E010", "this agent was registered again too often; come again later")
+            raise PeerError(
+                "E010",
+                "this agent was registered again too often; come again later",
+            )
         if comeback.moves:
             self.context.happened(
                 AgentMoved(
@@ -512,7 +544,13 @@ class RegistrationDesk(ManagerPart):
         }
         return _response(application.role, member.agent_id, fields)
 
-    def _rejected(self, role: AgentRole, conversation_id: str, error: PeerError, now: float) -> RegisterResponse:
+    def _rejected(
+        self,
+        role: AgentRole,
+        conversation_id: str,
+        error: PeerError,
+        now: float,
+    ) -> RegisterResponse:
         message_type = "REFEREE_REGISTER_REQUEST" if role == "referee" else "LEAGUE_REGISTER_REQUEST"
         fields: dict[str, Any] = {
             **seal(tokens.MANAGER, now, conversation_id),

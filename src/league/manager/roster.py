@@ -143,9 +143,18 @@ class Applicants(Struct):
     def rejected(self) -> Iterator[Applicant]:
         return (applicant for applicant in self.by_id.values() if applicant.rejected)
 
-    def find(self, role: AgentRole, display_name: str, endpoint: str, origin: str) -> Applicant | None:
-        applicant_id = self.known.get(_identity(role, display_name, endpoint, origin))
-        return self.by_id[applicant_id] if applicant_id else None
+    def find(
+        self,
+        role: AgentRole,
+        display_name: str,
+        endpoint: str,
+        origin: str,
+    ) -> Applicant | None:
+        identity = _identity(role, display_name, endpoint, origin)
+        applicant_id = self.known.get(identity)
+        if applicant_id is None:
+            return None
+        return self.by_id[applicant_id]
 
     def meant_by(self, target: str) -> list[Applicant]:
         """Return the applicant with this id, or else all with this name or endpoint."""
@@ -153,11 +162,12 @@ class Applicants(Struct):
             return [self.by_id[target]]
         name = folded(target)
         endpoint = same_endpoint(target)
-        return [
-            applicant
-            for applicant in self.by_id.values()
-            if folded(applicant.display_name) == name or same_endpoint(applicant.endpoint) == endpoint
-        ]
+        applicants = []
+        for applicant in self.by_id.values():
+            has_name = folded(applicant.display_name) == name
+            if has_name or same_endpoint(applicant.endpoint) == endpoint:
+                applicants.append(applicant)
+        return applicants
 
     # --- made true by events ------------------------------------------------------------------------------------------
 
@@ -190,7 +200,12 @@ class Applicants(Struct):
         applicant = self._settle(applicant_id)
         applicant.admitted = True
         applicant.rejected = False
-        identity = _identity(applicant.role, applicant.display_name, applicant.endpoint, applicant.origin)
+        identity = _identity(
+            applicant.role,
+            applicant.display_name,
+            applicant.endpoint,
+            applicant.origin,
+        )
         self.known.pop(identity, None)
 
     def _settle(self, applicant_id: str) -> Applicant:
@@ -235,7 +250,9 @@ class Roster(Struct):
 
     def at_endpoint(self, endpoint: str) -> Member | None:
         agent_id = self.endpoints.get(same_endpoint(endpoint))
-        return self.members[agent_id] if agent_id else None
+        if agent_id is None:
+            return None
+        return self.members[agent_id]
 
     def owner(self, token: object) -> tuple[Member, int] | None:
         """Return the owner of a valid token, and the token's serial number. None if this is no valid token."""
@@ -249,14 +266,15 @@ class Roster(Struct):
             return None
         return member, serial
 
-    def free_id(self, role: AgentRole, wanted: str) -> str:
-        """Return the wanted id if it is well-formed and was never given (R-37), or else the next one."""
-        # Only ids that we would write the same way: P1 and P001 would be taken for P01.
+    def free_id(self, role: AgentRole, desired_id: str) -> str:
+        """Return the desired id if it is well-formed and was never given (R-37), or else the next one."""
         prefix = PREFIXES[role]
-        digits = wanted.removeprefix(prefix)
-        well_formed = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) and int(digits) > 0
-        if well_formed and wanted == _written(prefix, int(digits)) and wanted not in self.members:
-            return wanted
+        digits = desired_id.removeprefix(prefix)
+        is_number = re.fullmatch(f"[0-9]{{2,{LONGEST_NUMBER}}}", digits) is not None
+        # Only ids that we would write the same way: P1 and P001 would be taken for P01.
+        is_well_formed = is_number and int(digits) > 0 and desired_id == _written(prefix, int(digits))
+        if is_well_formed and desired_id not in self.members:
+            return desired_id
         return _written(prefix, self.next_number.get(role, 1))
 
     # --- made true by events ------------------------------------------------------------------------------------------
@@ -305,8 +323,9 @@ class Roster(Struct):
             member.serial = event.serial
         self.applicants.admit(event.applicant_id)
         # The first token is never dropped.
-        _, *full = sorted(member.full_standing)
-        outdated = full[:-MAX_FULL_TOKENS] + sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
+        _, *later = sorted(member.full_standing)
+        outdated = later[:-MAX_FULL_TOKENS]
+        outdated += sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
         for serial in outdated:
             if serial != member.serial:
                 self.verifiers.pop(member.tokens.pop(serial), None)

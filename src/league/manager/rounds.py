@@ -21,9 +21,9 @@ from league.events import (
 )
 from league.manager.assignments import Assignments
 from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
-from league.manager.context import ManagerPart
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import ScheduledMatch, ScheduledRound
+from league.manager.manager_context import ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Member
 from league.manager.schedule import extra_rounds, round_robin
@@ -70,7 +70,8 @@ class Rounds(ManagerPart):
         """When the process starts, set the timer for the league's start, and do what a crash may have cut off."""
         start_at = self._ledger.settings.start_at
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS" and start_at is not None:
-            self.context.timers.set("start", start_at, lambda _: None)  # the step that it ends does the rest
+            # The timer does nothing itself: every step looks whether the league may start.
+            self.context.timers.set("start", start_at, lambda _: None)
         for member in self._ledger.roster.members.values():
             # A crash may have come between the withdrawal and its walkovers, or between the last answer and SHUTDOWN.
             if member.withdrawn:
@@ -116,10 +117,8 @@ class Rounds(ManagerPart):
 
     def _playing(self) -> list[str]:
         players = self._ledger.roster.of_role("player")
-        return sorted(
-            (player.agent_id for player in players if not player.withdrawn),
-            key=number_of,
-        )
+        playing = [player.agent_id for player in players if not player.withdrawn]
+        return sorted(playing, key=number_of)
 
     # --- one thing after another --------------------------------------------------------------------------------------
 
@@ -177,9 +176,12 @@ class Rounds(ManagerPart):
         return True
 
     def _is_replaying(self) -> bool:
-        """Between rounds only voided matches are in play, and the next round waits for them."""
+        """True while matches are played again. The next round waits for them."""
+        # Between two rounds no other matches are in play.
         in_play = self._ledger.in_play
-        return bool(in_play.voided or in_play.waiting or in_play.parked or any(in_play.holdings.values()))
+        if in_play.voided or in_play.waiting or in_play.parked:
+            return True
+        return any(in_play.holdings.values())
 
     def _open(self, round_id: int, now: float) -> bool:
         if not self.assignments.is_possible and self._ledger.rounds[round_id - 1].undecided:
@@ -193,13 +195,14 @@ class Rounds(ManagerPart):
 
     def _finish_league(self, now: float) -> None:
         if self._ledger.champion is None:
-            champion = self._ledger.standings.ranking(self._ledger.settings.tiebreakers)[0]
+            ranking = self._ledger.standings.ranking(self._ledger.settings.tiebreakers)
+            champion = ranking[0]
             self.context.happened(LeagueFinished(at=now, champion=champion))
         self.context.happened(LeagueStateChanged(at=now, state="LEAGUE_COMPLETED"))
         self.context.timers.clear("ping")
 
     def reopen(self, now: float) -> None:
-        """A match is played again after the end. LEAGUE_COMPLETED will be sent again."""
+        """Reopen the league for a match that is played again. LEAGUE_COMPLETED will be sent again."""
         self.context.happened(LeagueReopened(at=now))
         self.on_reopened()
         self.heartbeats.begin(now)
@@ -245,7 +248,9 @@ class Rounds(ManagerPart):
         heard_at = now
         if not is_heard:
             heard_at = phase.since + 3 * NEXT_AFTER_S + settings.announcement_wait_s
-        lead_s = settings.announcement_lead_s if current.undecided else 0.0
+        lead_s = 0.0
+        if current.undecided:
+            lead_s = settings.announcement_lead_s
         since = phase.since
         if phase.is_new:
             since = max(since, self.broadcasts.announced_at)
@@ -266,7 +271,14 @@ class Rounds(ManagerPart):
         withdrawn = tuple(player for player in match.players if player not in staying)
         winner = staying[0] if staying else None
         self.assignments.forget(match.match_id)
-        self.context.happened(WalkoverDecided(at=now, match_id=match.match_id, winner=winner, withdrawn=withdrawn))
+        self.context.happened(
+            WalkoverDecided(
+                at=now,
+                match_id=match.match_id,
+                winner=winner,
+                withdrawn=withdrawn,
+            )
+        )
 
 
 def _phase_after_restart(round_id: int, current: ScheduledRound, now: float) -> AnnouncementPhase:

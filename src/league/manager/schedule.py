@@ -37,10 +37,9 @@ class PlannedRound(NamedTuple):
 def round_robin(players: Sequence[str], double: bool = False, rounds: int | None = None) -> Schedule:
     """Schedule everybody against everybody, once or twice. `rounds` limits the number of rounds."""
     planned = _all_rounds(players, double)[:rounds]
-    return Schedule(
-        tuple(_numbered(round_id, plan.pairs) for round_id, plan in enumerate(planned, start=1)),
-        tuple(plan.bye for plan in planned),
-    )
+    pairings = [_numbered(round_id, plan.pairs) for round_id, plan in enumerate(planned, start=1)]
+    byes = [plan.bye for plan in planned]
+    return Schedule(tuple(pairings), tuple(byes))
 
 
 def extra_rounds(
@@ -61,40 +60,51 @@ def extra_rounds(
         if pairs:
             missed.append(pairs)
     missed = missed[:rounds]
-    return Schedule(
-        tuple(_numbered(round_id, pairs) for round_id, pairs in enumerate(missed, after + 1)),
-        (None,) * len(missed),
-    )
+    pairings = [_numbered(round_id, pairs) for round_id, pairs in enumerate(missed, after + 1)]
+    return Schedule(tuple(pairings), (None,) * len(missed))
 
 
 def _all_rounds(players: Sequence[str], double: bool) -> list[PlannedRound]:
     if len(players) < 2:
         return []
     planned = list(_single(players))
-    if double:
-        planned += [PlannedRound([(b, a) for a, b in plan.pairs], plan.bye) for plan in planned]
-    return planned
+    if not double:
+        return planned
+    second_half = []
+    for plan in planned:
+        swapped = [(player_b, player_a) for player_a, player_b in plan.pairs]
+        second_half.append(PlannedRound(swapped, plan.bye))
+    return planned + second_half
 
 
 def _single(players: Sequence[str]) -> Iterator[PlannedRound]:
     if len(players) == 4:
         for places in FOUR:
-            yield PlannedRound([(players[a], players[b]) for a, b in places], None)
+            pairs = [(players[first], players[second]) for first, second in places]
+            yield PlannedRound(pairs, None)
         return
     staying, turning = _seats(players)
     count = len(turning)
     for turn in range(count):
         pairs = []
-        first = turning[turn]
+        meets_staying = turning[turn]
+        bye = None
         # The seat that stays changes sides with every turn.
-        if staying is not None:
-            pairs.append((first, staying) if turn % 2 == 0 else (staying, first))
+        if staying is None:
+            bye = meets_staying
+        elif turn % 2 == 0:
+            pairs.append((meets_staying, staying))
+        else:
+            pairs.append((staying, meets_staying))
         # Seats at the same distance from the turning point meet. Odd and even distances take opposite sides.
         for distance in range(1, (count + 1) // 2):
             ahead = turning[(turn + distance) % count]
             behind = turning[(turn - distance) % count]
-            pairs.append((ahead, behind) if distance % 2 else (behind, ahead))
-        yield PlannedRound(pairs, first if staying is None else None)
+            if distance % 2:
+                pairs.append((ahead, behind))
+            else:
+                pairs.append((behind, ahead))
+        yield PlannedRound(pairs, bye)
 
 
 def _seats(players: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -109,4 +119,8 @@ def _seats(players: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _numbered(round_id: int, pairs: Sequence[Pair]) -> tuple[Pairing, ...]:
-    return tuple(Pairing(f"R{round_id}M{place}", a, b) for place, (a, b) in enumerate(pairs, start=1))
+    pairings = []
+    for place, (player_a, player_b) in enumerate(pairs, start=1):
+        match_id = f"R{round_id}M{place}"
+        pairings.append(Pairing(match_id, player_a, player_b))
+    return tuple(pairings)

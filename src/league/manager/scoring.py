@@ -29,14 +29,19 @@ import msgspec
 from msgspec import Raw
 
 from league.calling.delivery import Delivery, Ending, Policy
-from league.events import MatchRecordKept, RequestRefused, ResultAccepted, Status
+from league.events import (
+    MatchRecordKept,
+    RequestRefused,
+    ResultAccepted,
+    Status,
+)
 from league.games import draw, registry
 from league.games.contract import SEATS, Game, Seat, Verdict
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
-from league.manager.context import LONGEST_DETAIL, ManagerPart
 from league.manager.dispatch import Dispatches, RefereeHabits
 from league.manager.ledger import ScheduledMatch
+from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.manager.standings import Decided
@@ -95,7 +100,12 @@ class Scoring(ManagerPart):
         # A technical loss may be the first sign of an outage: the players are probed before the round may end.
         if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
             self.outages.reported()
-        self._keep_record(match, referee, report, now)
+        if report.match_record is not None:
+            record = [event for event in report.match_record if isinstance(event, dict)]
+            self._keep_record(match.match_id, match.attempt, referee.agent_id, record, now)
+        elif self.habits.is_ours(referee.agent_id):
+            # A referee of ours leaves out a record that is too large, and is asked for it.
+            self._fetch_record(match, referee, now)
         acknowledgement = MatchResultAck(
             **seal(tokens.MANAGER, now, report.conversation_id),
             status="ACCEPTED",
@@ -118,7 +128,8 @@ class Scoring(ManagerPart):
         return report
 
     def _check_league(self, read: Unsealed, referee: Member, now: float) -> None:
-        """Some referees call every league by the same name. Their token and their match leave no doubt about it."""
+        """Accept another league id from the referee that holds the match, and record the deviation."""
+        # Some referees call every league by the same name. Their token and their match leave no doubt about it.
         try:
             self.context.check_league(read)
         except PeerError as error:
@@ -126,7 +137,12 @@ class Scoring(ManagerPart):
             is_holder = match is not None and match.referee_id == referee.agent_id
             if not is_holder or not self.context.accepts_deviations:
                 raise
-            deviation = Violation("E028", "league_id", error.detail, "MATCH_RESULT_REPORT.league_id")
+            deviation = Violation(
+                "E028",
+                "league_id",
+                error.detail,
+                "MATCH_RESULT_REPORT.league_id",
+            )
             self.context.record(referee.agent_id, [deviation], now)
 
     def _filled_in(self, read: Unsealed, referee: Member, now: float) -> Message | None:
@@ -152,7 +168,11 @@ class Scoring(ManagerPart):
         match = self._ledger.matches.get(report.match_id)
         if match is None:
             match_id = report.match_id[:80]
-            raise PeerError("E014", f"there is no match {match_id!r}", {"match_id": match_id})
+            raise PeerError(
+                "E014",
+                f"there is no match {match_id!r}",
+                {"match_id": match_id},
+            )
         context = {"match_id": match.match_id}
         is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
         if not is_held or match.referee_id != referee.agent_id:
@@ -180,7 +200,9 @@ class Scoring(ManagerPart):
         deviations: list[Violation] = []
         verdict = self._game.wire.verdict(details, players)
         seat = self._winner(match, report, verdict, details, deviations)
-        winner = None if seat is None else players[seat]
+        winner = None
+        if seat is not None:
+            winner = players[seat]
         status = _status(verdict, seat, details)
         decided = Decided(players, winner, status == "TECHNICAL_LOSS")
         points = {player: decided.points(player) for player in players}
@@ -242,7 +264,13 @@ class Scoring(ManagerPart):
             deviations.append(_deviation("result.details", verdict.note, "REPORT.recomputed"))
         if report.result.winner == DRAW and (verdict.kind != "confirmed" or verdict.winner is None):
             detail = "a draw has no winner: null"
-            deviations.append(_deviation("result.winner", detail, "MATCH_RESULT_REPORT.result.winner"))
+            deviations.append(
+                _deviation(
+                    "result.winner",
+                    detail,
+                    "MATCH_RESULT_REPORT.result.winner",
+                )
+            )
         if dict(report.result.score) != points:
             detail = f"the points of this result are {points}"
             deviations.append(_deviation("result.score", detail, "REPORT.wrong_score"))
@@ -314,32 +342,22 @@ class Scoring(ManagerPart):
             return
         is_holder = match.status == "ASSIGNED" and match.referee_id == referee.agent_id
         if is_holder and read.field("attempt") in (None, match.attempt):
-            self.assignments.failed(match, f"the report of {referee.agent_id} was refused ({error})", now)
+            self.assignments.failed(
+                match,
+                f"the report of {referee.agent_id} was refused ({error})",
+                now,
+            )
 
     # --- 4. follow: what a result does to its players, and the record of the match ------------------------------------
 
     def _suspend_or_recover(self, match: ScheduledMatch, now: float) -> None:
-        """R-51: two technical losses in a row suspend a player, a match without a fault of its own reactivates it."""
+        """Suspend a player after two technical losses in a row; reactivate it after a match without a fault (R-51)."""
         for player in match.players:
             member = self._ledger.roster.members[player]
             if member.faults_in_a_row == 0 and member.state == "SUSPENDED":
                 self.context.change(member, "recover", now)
             elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
                 self.context.change(member, "max_fail", now)
-
-    def _keep_record(
-        self,
-        match: ScheduledMatch,
-        referee: Member,
-        report: MatchResultReport,
-        now: float,
-    ) -> None:
-        """Keep what the referee wrote down. If the report leaves it out, a referee of ours is asked for it."""
-        if report.match_record is not None:
-            record = [event for event in report.match_record if isinstance(event, dict)]
-            self._record_kept(match.match_id, match.attempt, referee.agent_id, record, now)
-        elif self.habits.is_ours(referee.agent_id):
-            self._fetch_record(match, referee, now)
 
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Ask once per result, with the usual retries. Without an answer the league goes on without the record."""
@@ -359,9 +377,15 @@ class Scoring(ManagerPart):
         if not isinstance(request, RecordRequest) or not isinstance(answer, MatchRecord):
             return
         if answer.match_id == request.match_id and answer.attempt == request.attempt:
-            self._record_kept(request.match_id, request.attempt, delivery.peer, answer.events, now)
+            self._keep_record(
+                request.match_id,
+                request.attempt,
+                delivery.peer,
+                answer.events,
+                now,
+            )
 
-    def _record_kept(
+    def _keep_record(
         self,
         match_id: str,
         attempt: int,
@@ -397,7 +421,11 @@ def _already_reported(match: ScheduledMatch, report: MatchResultReport, details:
         "identical": is_identical,
     }
     if is_identical:
-        return PeerError("E017", f"the result of {match.match_id} was reported already", context)
+        return PeerError(
+            "E017",
+            f"the result of {match.match_id} was reported already",
+            context,
+        )
     return PeerError("E040", f"another result of {match.match_id} is stored", context)
 
 

@@ -26,6 +26,7 @@ class Decided(NamedTuple):
 
     def points(self, player: str) -> int:
         if self.winner is None:
+            # Two players at fault do not share the points of a draw.
             return LOSS_POINTS if self.technical else DRAW_POINTS
         return WIN_POINTS if player == self.winner else LOSS_POINTS
 
@@ -58,7 +59,8 @@ class StandingsTable(Struct):
     def add(self, decided: Decided, times: int = 1) -> None:
         """Count a result. With `times=-1` a voided result is taken back."""
         is_draw = decided.winner is None and not decided.technical
-        for player, opponent in (decided.players, decided.players[::-1]):
+        player_a, player_b = decided.players
+        for player, opponent in (decided.players, (player_b, player_a)):
             tally = self.tallies[player]
             points = times * decided.points(player)
             tally.played += times
@@ -117,5 +119,7 @@ class StandingsTable(Struct):
 def number_of(agent_id: str) -> tuple[int, str]:
     """A sort key that puts ids in the order of their numbers: P99 before P100."""
     digits = agent_id.lstrip("PREF")
-    number = int(digits) if digits.isdecimal() else 0
+    number = 0
+    if digits.isdecimal():
+        number = int(digits)
     return number, agent_id

@@ -29,9 +29,9 @@ from league.events import (
     InvitationAnswered,
 )
 from league.machine import Ask, Considered, Letter, NoChoice
-from league.player.context import NO_CONVERSATION, PlayerContext
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
+from league.player.player_context import NO_CONVERSATION, PlayerContext
 from league.player.strategies import CHANCE_BYTES, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal

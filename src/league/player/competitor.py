@@ -47,12 +47,12 @@ from league.machine import (
 )
 from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Membership
 from league.player.choices import Choices, turn_for_strategy
-from league.player.context import PlayerContext, with_sender
 from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
-from league.player.league import ManagerMessages, ManagerQueries
+from league.player.league_queries import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
+from league.player.player_context import PlayerContext, with_sender
 from league.player.strategies import Turn
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError

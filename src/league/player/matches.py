@@ -9,10 +9,10 @@ import msgspec
 from league.events import GameEnded, InvitationAnswered
 from league.machine import Letter
 from league.player.choices import Choices
-from league.player.context import NO_CONVERSATION, PlayerContext
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
+from league.player.player_context import NO_CONVERSATION, PlayerContext
 from league.protocol import timestamps
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import (

@@ -1,17 +1,38 @@
 """The conduct of a match, from top to bottom: invite, ask, draw, decide, tell, report (spec section 6).
 
-`proceed` looks at what the match needs next and does it: at the start, after each answer, and after a restart.
+    INVITE ──▶ ASK ──▶ DRAW ──▶ DECIDE ──▶ TELL ──▶ REPORT ──▶ DONE
+      │         ▲  └──────┘ turn by turn     ▲
+      └─────────┴── a player is at fault ────┘
+
+`proceed` looks at what the match needs next and does it: at the start, after each answer, and after a restart. The
+match changes by its events alone; this file makes them happen. What must never happen: a result that is decided twice,
+a player that is told another result than the manager, a report before the players were told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from league.calling.delivery import ANSWERED, Delivery, Ending, Interpretation, Policy, Reaction
-from league.events import MatchDecided, NumberDrawn, PlayerFaulted, PlayersTold, RecordsShown, ReportSettled, Status
+from league.calling.delivery import (
+    ANSWERED,
+    Delivery,
+    Ending,
+    Interpretation,
+    Policy,
+    Reaction,
+)
+from league.events import (
+    MatchDecided,
+    NumberDrawn,
+    PlayerFaulted,
+    PlayersTold,
+    RecordsShown,
+    ReportSettled,
+    Status,
+)
 from league.games import draw
 from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
 from league.games.contract import Outcome as GameOutcome
@@ -21,21 +42,21 @@ from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import GameError, LeagueError
 from league.protocol.tokens import MANAGER
-from league.referee import messages
-from league.referee.answers import Question
+from league.referee import referee_messages
+from league.referee.answer_reading import Question
 from league.referee.asking import UNAVAILABLE, Asking, Contact
-from league.referee.assignments import Passes, passes_of
-from league.referee.context import RefereeContext
+from league.referee.assigned_matches import Passes, passes_of
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
 from league.referee.records import Records
+from league.referee.referee_context import RefereeContext
 
 ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""
 UNREAD: Final = frozenset({"E034", "E035", "E037"})
-"""An answer of which nothing could be read acknowledges nothing."""
+"""Errors of an unreadable answer, which acknowledges nothing."""
 REACHED: Final = "answered "
-"""How the detail of a failure begins if the player was reached, and gave an error."""
+"""The beginning of a failure's detail if the player was reached, and gave an error."""
 _TO_PLAYERS: Final = Policy(EXCHANGES["GAME_OVER"].limit_s)
 _TO_MANAGER: Final = Policy(
     EXCHANGES["MATCH_RESULT_REPORT"].limit_s,
@@ -48,6 +69,17 @@ _REASONS: Final = {
     ("move", "E001"): "{} did not choose in time",
     ("move", UNAVAILABLE): "{} declined to choose",
 }
+
+
+Counts = dict[str, int]
+"""A player's record in the league, by its columns."""
+
+
+class _Verdict(NamedTuple):
+    """The winner of a match, None if nobody won, and the reason."""
+
+    winner: Seat | None
+    reason: str
 
 
 class Conduct:
@@ -68,34 +100,53 @@ class Conduct:
         self._on_reported = on_reported
         passes = passes_of(context.secrets, match.name)
         self._questions = self._new_questions(passes)
-        self._contacts = (Contact(context, match, 0, passes.shown[0]), Contact(context, match, 1, passes.shown[1]))
+        self._contacts = (
+            Contact(context, match, 0, passes.shown[0]),
+            Contact(context, match, 1, passes.shown[1]),
+        )
         self._askings: dict[Seat, Asking] = {}
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
         """GAME_OVER or the report, while it is under way."""
 
     def proceed(self, now: float) -> None:
-        """Whatever is due now."""
+        """Do what the match needs next."""
         _STEPS[self.match.next_step](self, now)
 
     # --- 1. invite, and 2. ask for choices ----------------------------------------------------------------------------
 
     def _ask(self, now: float) -> None:
-        """Everybody who is awaited and not asked yet, at once. Each answer leads back to `proceed`."""
+        """Ask all players that are awaited and not asked yet, at once. Each answer leads back to `proceed`."""
         assignment = self.match.taken
         if self.match.turn and not all(assignment.records):
-            a, b = (assignment.records[seat] or self._records.of(assignment.players[seat]) for seat in SEATS)
-            # A repeated call says what the first said, whatever was learned in the meantime, also after a restart.
-            self._context.happened(RecordsShown(at=now, **self.match.named, records=(a, b)))
+            self._show_records(assignment.records, now)
         new = [seat for seat in self.match.awaited if seat not in self._askings]
         for seat in new:
             question = self._questions[seat]
             contact = self._contacts[seat]
             self._askings[seat] = Asking(self._context, question, contact, self._errors, self._settled)
+        # Only now: after a restart a question may be settled at once, and the other one must be known by then.
         for seat in new:
             asking = self._askings.get(seat)
             if asking is not None:
                 asking.ask(now)
+
+    def _show_records(self, announced: tuple[Counts, Counts], now: float) -> None:
+        """Journal the records that the calls for choices show: the announced ones, or those of the last table."""
+        # A repeated call shows the same ones, whatever was learned in the meantime, also after a restart.
+        player_a, player_b = self.match.taken.players
+        record_a, record_b = announced
+        records = (
+            record_a or self._records.of(player_a),
+            record_b or self._records.of(player_b),
+        )
+        self._context.happened(
+            RecordsShown(
+                at=now,
+                **self.match.named,
+                records=records,
+            )
+        )
 
     def _new_questions(self, passes: Passes) -> tuple[Question, Question]:
         return self._new_question(0, passes), self._new_question(1, passes)
@@ -105,18 +156,26 @@ class Conduct:
         is_strict = self._context.settings.is_strict
         players = self._context.docket.players
         player_id = match.taken.players[seat]
-        return Question(match, seat, player_id, is_strict, passes.answers[seat], players, passes.replies[seat])
+        return Question(
+            match,
+            seat,
+            player_id,
+            is_strict,
+            passes.answers[seat],
+            players,
+            passes.replies[seat],
+        )
 
     def question(self, seat: Seat) -> Question:
-        """What the answers of this player are held to."""
+        """Return what the answers of this player are held to."""
         return self._questions[seat]
 
     def asking(self, seat: Seat) -> Asking | None:
-        """The question this player has not answered yet."""
+        """Return the question this player has not answered yet."""
         return self._askings.get(seat)
 
     def _settled(self, seat: Seat, now: float) -> None:
-        """Nothing is due while the other one is being asked (R-42)."""
+        """Go on, unless the other player is still being asked (R-42)."""
         del self._askings[seat]
         if not self._askings:
             self.proceed(now)
@@ -140,18 +199,32 @@ class Conduct:
     # --- 5. tell the players ------------------------------------------------------------------------------------------
 
     def _tell(self, now: float) -> None:
-        """GAME_OVER to both, once (R-54), and to each after the last GAME_ERROR: what becomes of the calls changes
-        nothing, but the match waits for their end (R-18)."""
+        """Send GAME_OVER to both players, once (R-54), to each after its last GAME_ERROR."""
+        # How the calls end changes nothing, but the match waits for it (R-18).
         if self._deliveries:
             return
         match = self.match
         label = f"{match.name}/over"
-        over_a, over_b = messages.game_over(match, self._context.membership.sender)
+        over_a, over_b = referee_messages.game_over(match, self._context.membership.sender)
         player_a, player_b = match.taken.players
         contact_a, contact_b = self._contacts
         self._deliveries = [
-            Delivery(player_a, label, over_a, _TO_PLAYERS, contact_a.address, self._told),
-            Delivery(player_b, label, over_b, _TO_PLAYERS, contact_b.address, self._told),
+            Delivery(
+                player_a,
+                label,
+                over_a,
+                _TO_PLAYERS,
+                contact_a.address,
+                self._told,
+            ),
+            Delivery(
+                player_b,
+                label,
+                over_b,
+                _TO_PLAYERS,
+                contact_b.address,
+                self._told,
+            ),
         ]
         self._errors.deliver_after(tuple(self._deliveries), now)
 
@@ -166,11 +239,11 @@ class Conduct:
     # --- 6. report to the manager -------------------------------------------------------------------------------------
 
     def _report(self, now: float) -> None:
-        """Word for word the same each time, until the manager's answer ends it."""
+        """Send the report, word for word the same each time, until the manager's answer ends it."""
         if self._deliveries:
             return
         membership = self._context.membership
-        report = messages.report(self.match, membership.sender)
+        report = referee_messages.report(self.match, membership.sender)
         message = self._context.guest.worded(report, self.match.taken.round_name)
         delivery = Delivery(
             MANAGER,
@@ -186,11 +259,13 @@ class Conduct:
         self._context.calls.deliver([delivery], now)
 
     def _read_receipt(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
+        """Tell the engine what the manager's answer to a report means."""
         registration = self._context.membership.registration
         code = error_in(content)
         if isinstance(content, Acknowledged):
             self._context.membership.record(content.deviations, now)
         if code is None or code in ENDS_REPORTING:
+            # The manager read the report: it knows us and our token.
             registration.request_accepted()
             return ANSWERED
         registration.request_refused(code, now)
@@ -202,16 +277,23 @@ class Conduct:
         self._deliveries.clear()
         match = self.match
         answer = error_in(delivery.answer) or "ACCEPTED"
-        self._context.happened(ReportSettled(at=now, match_id=match.match_id, attempt=match.attempt, answer=answer))
+        self._context.happened(
+            ReportSettled(
+                at=now,
+                match_id=match.match_id,
+                attempt=match.attempt,
+                answer=answer,
+            )
+        )
         self._on_reported(match)
 
     def _nothing(self, now: float) -> None:
-        """It is over."""
+        """Do nothing: the match is over."""
 
     # --- from outside -------------------------------------------------------------------------------------------------
 
     def renew_tokens(self) -> None:
-        """What players are shown, and what they may answer with, has changed: from the next call on."""
+        """Use other tokens from the next call on, for what players are shown and what they may answer with."""
         passes = passes_of(self._context.secrets, self.match.name)
         before = self._questions
         self._questions = self._new_questions(passes)
@@ -223,6 +305,7 @@ class Conduct:
 
     def drop(self) -> None:
         """Stop: a newer attempt was given out, or the league is over."""
+        # Nobody is told: players that were asked get an answer in the next attempt, if there is one.
         for asking in self._askings.values():
             asking.drop()
         self._askings.clear()
@@ -242,14 +325,17 @@ _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
 
 
 def error_in(content: Content | None) -> str | None:
-    """The code of an answer that acknowledges nothing; anything else is an acknowledgement (R-04)."""
+    """Return the error code of an answer that acknowledges nothing; any other is an acknowledgement (R-04)."""
     if isinstance(content, Refusal):
         return content.code
     if not isinstance(content, Unsealed):
         return None
     if isinstance(content.message, LeagueError | GameError):
         code = content.message.error_code
-        return code if code in ERRORS else "E099"
+        if code in ERRORS:
+            return code
+        # A code outside the catalogue is an error all the same.
+        return "E099"
     for violation in content.violations:
         if violation.code in UNREAD:
             return violation.code
@@ -260,21 +346,26 @@ def error_in(content: Content | None) -> str | None:
 
 
 def decided(match: Match, now: float) -> MatchDecided:
-    """The result of a match in which nobody is awaited any more, made once, before anybody is told (R-31)."""
+    """Decide a match in which nobody is awaited any more, once, before anybody is told (R-31)."""
     faults = match.faults
-    won, reason = _by_fault(match, faults) if faults else _by_rules(match)
+    is_technical = bool(faults)
+    verdict = _by_fault(match, faults) if is_technical else _by_rules(match)
     assignment = match.taken
     players = assignment.players
-    score = points(won)
-    status: Status = "DRAW" if won is None else "WIN"
-    if faults:
+    score = points(verdict.winner)
+    status: Status = "DRAW"
+    winner = None
+    if verdict.winner is not None:
+        status = "WIN"
+        winner = players[verdict.winner]
+    if is_technical:
         status = "TECHNICAL_LOSS"
-        if won is None:
+        # Two players at fault do not share the points of a draw.
+        if winner is None:
             score = (LOSS_POINTS, LOSS_POINTS)
-    winner = None if won is None else players[won]
     wire = match.game.wire
-    is_technical = bool(faults)
-    verdict = {"status": status, "draw_seed": assignment.seed}
+    reason = verdict.reason
+    proof = {"status": status, "draw_seed": assignment.seed}
     return MatchDecided(
         at=now,
         match_id=assignment.match_id,
@@ -288,56 +379,68 @@ def decided(match: Match, now: float) -> MatchDecided:
             **wire.game_result(match.position, players, is_technical, match.pending),
             "reason": reason,
             "attempt": assignment.attempt,
-            **verdict,
+            **proof,
         },
         details={
             **wire.details(match.position, players, is_technical, match.pending),
             "faults": {fault.player_id: _fault(fault) for fault in faults},
             **_provenance(match),
-            **verdict,
+            **proof,
         },
     )
 
 
 def _provenance(match: Match) -> dict[str, object]:
-    """How the choices came about, as far as the players say so."""
-    a, b = match.seated
-    if a.provenance is None and b.provenance is None:
+    """Return how the choices came about, as far as the players say so."""
+    first, second = match.seated
+    if first.provenance is None and second.provenance is None:
         return {}
-    seats = zip(match.taken.players, match.seated, strict=True)
-    provenances = {player_id: seated.provenance for player_id, seated in seats if seated.provenance is not None}
+    provenances = {}
+    for player_id, seated in zip(match.taken.players, match.seated, strict=True):
+        if seated.provenance is not None:
+            provenances[player_id] = seated.provenance
     return {"provenance": msgspec.to_builtins(provenances)}
 
 
-def _by_rules(match: Match) -> tuple[Seat | None, str]:
+def _by_rules(match: Match) -> _Verdict:
     outcome: GameOutcome | None = match.game.rules.outcome(match.position)
     assert outcome is not None, "a game in which nobody moves is over"
-    return outcome.winner, outcome.explanation(match.taken.players)
+    return _Verdict(outcome.winner, outcome.explanation(match.taken.players))
 
 
-def _by_fault(match: Match, faults: list[PlayerFaulted]) -> tuple[Seat | None, str]:
+def _by_fault(match: Match, faults: list[PlayerFaulted]) -> _Verdict:
     """The other player wins; nobody if both are at fault (R-09)."""
-    reason = "Technical loss: " + ", ".join(map(_reason, faults))
+    reasons = ", ".join(map(_reason, faults))
+    reason = f"Technical loss: {reasons}"
     if len(faults) == len(SEATS):
-        return None, reason
+        return _Verdict(None, reason)
     loser = match.seat_of(faults[0].player_id)
     assert loser is not None
-    return opponent(loser), reason
+    return _Verdict(opponent(loser), reason)
 
 
 def _reason(fault: PlayerFaulted) -> str:
-    """Say why, for the opponent's eyes too: nothing of what the player said is in it."""
-    reason = _REASONS.get((fault.phase, fault.code)) or f"{{}} gave no valid answer ({_name(fault.code)})"
+    """Say why a player lost. The opponent reads it too, so it quotes nothing that the player said."""
     if fault.code == "E009":
-        reason = "{} could not be reached"
         if fault.detail.startswith(REACHED):
-            reason = "{} answered with an error"
+            return f"{fault.player_id} answered with an error"
+        return f"{fault.player_id} could not be reached"
+    reason = _REASONS.get((fault.phase, fault.code))
+    if reason is None:
+        return f"{fault.player_id} gave no valid answer ({_name(fault.code)})"
     return reason.format(fault.player_id)
 
 
 def _name(code: str) -> str:
-    return ERRORS[code].name if code in ERRORS else code
+    if code in ERRORS:
+        return ERRORS[code].name
+    return code
 
 
 def _fault(fault: PlayerFaulted) -> dict[str, object]:
-    return {"code": fault.code, "phase": fault.phase, "turn": fault.turn, "detail": fault.detail}
+    return {
+        "code": fault.code,
+        "phase": fault.phase,
+        "turn": fault.turn,
+        "detail": fault.detail,
+    }

@@ -1,5 +1,11 @@
 """The Referee as a pure machine: it registers, takes its matches from announcements, conducts as many at once as it
-said, and reports them."""
+promised, and reports them.
+
+The docket says which matches wait, run and are reported; the membership says who our manager is. Both change by events
+alone, so a restart replays them and `resume` goes on where it was. A `Conduct` plays one match; all conducts are lost
+in a crash and made anew. What must never happen: a match that is played for somebody who is not our manager, or for a
+league that is over.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +60,16 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.parts import AnnouncedMatch, RefereeMeta
-from league.referee import assignments, posted_answers
+from league.referee import assigned_matches, posted_answers
 from league.referee.conduct import Conduct
-from league.referee.context import NoGuest, OpenGuest, RefereeContext, RefereeSettings
 from league.referee.match import Docket, Match
 from league.referee.records import Records
+from league.referee.referee_context import (
+    NoGuest,
+    OpenGuest,
+    RefereeContext,
+    RefereeSettings,
+)
 from league.status_poll import StatusPoll
 
 ACKS: Mapping[str, type[Message]] = {
@@ -68,7 +79,7 @@ ACKS: Mapping[str, type[Message]] = {
     "LEAGUE_COMPLETED": LeagueCompletedAck,
     "LEAGUE_ERROR": LeagueErrorAck,
 }
-"""What a manager may send us, and how it is acknowledged."""
+"""The messages that a manager may send us, and how each is acknowledged."""
 NO_CONVERSATION = "conv-unknown"
 """The conversation of a message that names none."""
 NO_MATTER_OF_MATCHES = frozenset({DeviationRecorded, ConventionLearned})
@@ -76,9 +87,9 @@ ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
 
 
 class RefereeDesk(RoleMachine):
-    """A referee. Everything that survives a crash is in its docket and its membership. `find_key` is asked for the
-    enrolment key of a league that wants one. `open_book` and `open_guest` are the gateway to agents by others; without
-    them everybody is spoken to by the documents."""
+    """A referee. Everything that survives a crash is in its docket and its membership. `find_key` returns the enrolment
+    key of a league that wants one. `open_book` and `open_guest` are the gateway to agents by others; without them the
+    referee speaks the documents alone."""
 
     def __init__(
         self,
@@ -115,7 +126,12 @@ class RefereeDesk(RoleMachine):
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
         self._early = EarlyLetters(self._membership, self._take)
-        self._status = StatusPoll(context, self._membership, lambda: not self._docket.open, self._ended)
+        self._status = StatusPoll(
+            context,
+            self._membership,
+            lambda: not self._docket.open,
+            self._ended,
+        )
         self._membership.registration.on_registered = self._registered
         self._membership.registration.on_new_league = self._leave_league
 
@@ -136,17 +152,17 @@ class RefereeDesk(RoleMachine):
 
     @property
     def rejected(self) -> Refusal | None:
-        """Why the manager does not want us; we have stopped asking."""
+        """Why the manager rejected us; we have stopped asking."""
         return self._membership.registration.rejected
 
     @property
     def pending(self) -> Refusal | None:
-        """What the manager says while its operator has not approved us."""
+        """The manager's words while its operator has not approved us."""
         return self._membership.registration.pending
 
     @property
     def trouble(self) -> str:
-        """Why we are not registered yet, cannot play a match, or hear nothing, as far as something is wrong."""
+        """Why we are not registered yet, cannot play a match, or hear nothing; empty if nothing is wrong."""
         return self._membership.registration.trouble or self._guest.trouble or self._status.trouble
 
     @property
@@ -170,15 +186,21 @@ class RefereeDesk(RoleMachine):
 
     def snapshot(self) -> Mapping[str, Any]:
         conventions = self._referee.book.snapshot()
-        return {"membership": self._membership.snapshot(), **self._docket.snapshot(), "conventions": conventions}
+        return {
+            "membership": self._membership.snapshot(),
+            **self._docket.snapshot(),
+            "conventions": conventions,
+        }
 
     def resume(self, now: float) -> Step:
         self._step = Step()
         self._membership.registration.resume(now)
         if self.state == "SHUTDOWN":
-            self._status.ask(now)  # another league may have begun
+            # Another league may have begun.
+            self._status.ask(now)
         else:
             self._registered(now)
+        # The docket changes while matches go on, so they are listed before.
         begun = [match for match in self._docket.open.values() if match.match_id not in self._docket.queue]
         for match in begun:
             self._conduct(match, now)
@@ -190,6 +212,7 @@ class RefereeDesk(RoleMachine):
 
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
+        # The announcement may overtake the answer to our registration.
         if self._assigns(content) and self._early.hold(letter):
             return
         if isinstance(content, RecordRequest):
@@ -202,7 +225,7 @@ class RefereeDesk(RoleMachine):
         elif isinstance(content, Unsealed):
             self._reply(letter, self._answer(content, now), content.message_type)
         else:
-            raise PeerError("E036", "a referee takes no such request")
+            raise PeerError("E036", "a referee does not accept this request")
 
     def _assigns(self, content: Content) -> bool:
         """Does it give us matches?"""
@@ -218,13 +241,22 @@ class RefereeDesk(RoleMachine):
         match_id = inquiry.params.get("match_id")
         if match_id is None:
             raise PeerError("E003", "match_id is missing or null", {"field": "match_id"})
-        match = self._docket.newest(match_id) if isinstance(match_id, str) else None
+        match = None
+        if isinstance(match_id, str):
+            match = self._docket.newest(match_id)
         if match is None:
             raise PeerError("E014", f"there is no match {shown(match_id)[:80]} here")
-        return Information({"match_id": match.match_id, "attempt": match.attempt, "state": match.game_state})
+        return Information(
+            {
+                "match_id": match.match_id,
+                "attempt": match.attempt,
+                "state": match.game_state,
+            }
+        )
 
     def _offered(self, inquiry: Inquiry, now: float) -> Information:
-        """A manager of others gives us a match; ours never does it so, and whoever does must show its token."""
+        """Take a match that a manager by others gives us outside an announcement."""
+        # Like any announcement, it has to show the manager's token.
         read = self._guest.read_assignment(inquiry, now)
         self._check_manager(read, now)
         message = read.open()
@@ -234,19 +266,28 @@ class RefereeDesk(RoleMachine):
         return Information({"status": "ACKNOWLEDGED", "match_id": message.matches[0].match_id})
 
     def member_behind(self, content: Content) -> str | None:
-        token = content.field("auth_token") if isinstance(content, Unsealed) else None
-        token = content.token if isinstance(content, RecordRequest) else token
-        return tokens.MANAGER if isinstance(token, str) and self._membership.is_managers(token) else None
+        token = None
+        if isinstance(content, Unsealed):
+            token = content.field("auth_token")
+        elif isinstance(content, RecordRequest):
+            token = content.token
+        if isinstance(token, str) and self._membership.is_managers(token):
+            return tokens.MANAGER
+        return None
 
     def _record(self, request: RecordRequest) -> MatchRecord | PeerError:
-        """All about an attempt that is decided, for the manager alone: it holds what each player chose."""
+        """Return the record of a decided attempt."""
+        # Only the manager may see it: it holds the choices of both players.
         if not request.token:
             return PeerError("E011", "auth_token is missing")
         if not self._membership.is_managers(request.token):
             return PeerError("E012", "this is not our manager's token")
         match = self._docket.matches.get((request.match_id, request.attempt))
         if match is None:
-            return PeerError("E014", f"attempt {request.attempt} of {request.match_id[:80]!r} was not played here")
+            return PeerError(
+                "E014",
+                f"attempt {request.attempt} of {request.match_id[:80]!r} was not played here",
+            )
         if match.decided is None:
             return PeerError("E023", f"{request.match_id} is not decided yet")
         return MatchRecord(request.match_id, request.attempt, tuple(match.record()))
@@ -256,7 +297,7 @@ class RefereeDesk(RoleMachine):
             posted_answers.take(read, self._referee, self._conducts, now)
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:
-            raise PeerError("E036", f"a referee takes no {read.message_type}")
+            raise PeerError("E036", f"a referee does not accept {read.message_type}")
         self._check_sender(read, now)
         message = read.open()
         self._membership.record(read.deviations, now)
@@ -268,13 +309,20 @@ class RefereeDesk(RoleMachine):
         return self._acknowledged(message, now)
 
     def _check_sender(self, read: Unsealed, now: float) -> None:
-        """Only the manager may say this; but an error, which changes nothing, `compat` takes from anybody."""
+        """Accept messages from the manager alone. PeerError for all others."""
+        # An error changes nothing, so `compat` accepts it from anybody.
         try:
             self._check_manager(read, now)
         except PeerError as error:
             if read.message_type != "LEAGUE_ERROR" or read.message is None or self._referee.settings.is_strict:
                 raise
-            wrong = Violation(error.code, "auth_token", error.detail, "ENVELOPE.auth_token", lenient=True)
+            wrong = Violation(
+                error.code,
+                "auth_token",
+                error.detail,
+                "ENVELOPE.auth_token",
+                lenient=True,
+            )
             self._membership.record((wrong,), now)
 
     def _check_manager(self, read: Unsealed, now: float) -> None:
@@ -282,35 +330,44 @@ class RefereeDesk(RoleMachine):
             self._membership.check_manager(read)
         except PeerError as error:
             if error.code == "E012":
+                # After a registration that arrived twice, the manager may go by another token than we do.
                 self._status.show_token(now)
             raise
 
     def _acknowledged(self, message: Message, now: float) -> Message:
         assert isinstance(message, MemberRequest | LeagueError)
-        about = {"round_id": message.round_id} if isinstance(message, ABOUT_ROUNDS) else {}
+        about = {}
+        if isinstance(message, ABOUT_ROUNDS):
+            about["round_id"] = message.round_id
         envelope = self._membership.sealed(now, message.conversation_id or NO_CONVERSATION)
         return ACKS[message.type](**envelope, status="ACKNOWLEDGED", **about)
 
     def _announced(self, announcement: RoundAnnouncement, now: float, round_name: str = "") -> None:
         if not self._membership.is_registered:
             raise PeerError("E023", "this referee is not registered yet")
-        new = assignments.mine(announcement, self._referee)
-        is_replay = self._membership.derived_tokens and any((announced.attempt or 1) > 1 for announced in new)
-        if self.state == "SHUTDOWN" and not is_replay:
-            # Only of a manager that proved who it is do we believe that a match is played again after the end.
+        new = assigned_matches.new_matches(announcement, self._referee)
+        if self.state == "SHUTDOWN" and not self._is_replay(new):
             raise PeerError("E031", "the league is over")
         for announced in new:
-            dropped = assignments.take(announcement, announced, round_name, self._referee, now)
+            # An attempt that nobody waits for any more must not go on beside the new one.
+            dropped = assigned_matches.take(announcement, announced, round_name, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
-        if self._referee.settings.ask_standings or not all(map(assignments.has_standings, new)):
+        if self._referee.settings.ask_standings or not all(map(assigned_matches.has_standings, new)):
             self._records.ask(announcement.league_id, announcement.round_id, now)
         self._renew(announcement, now)
         self._begin_waiting(now)
         self._guest.seek(now)
 
+    def _is_replay(self, new: list[AnnouncedMatch]) -> bool:
+        """Is a match played again after the end of the league?"""
+        # We believe this only of a manager that has proved who it is.
+        if not self._membership.derived_tokens:
+            return False
+        return any((announced.attempt or 1) > 1 for announced in new)
+
     def _renew(self, announcement: RoundAnnouncement, now: float) -> None:
-        """Take over what it says of matches that we have: other tokens, and addresses that were missing."""
+        """Update matches that we have with other tokens, and with addresses that were missing."""
         for announced in announcement.matches:
             conduct = self._conducts.get(announced.match_id)
             match = self._docket.open.get(announced.match_id)
@@ -318,24 +375,30 @@ class RefereeDesk(RoleMachine):
                 self._take_addresses(announced, match, now)
             if conduct is not None:
                 match = conduct.match
-            if match is not None and assignments.renew(announced, match, self._referee) and conduct is not None:
+            if match is not None and assigned_matches.renew(announced, match, self._referee) and conduct is not None:
                 conduct.renew_tokens()
 
     def _take_addresses(self, announced: AnnouncedMatch, match: Match, now: float) -> None:
-        if match.taken.endpoints == (announced.player_A_endpoint, announced.player_B_endpoint):
+        announced_homes = (
+            announced.player_A_endpoint,
+            announced.player_B_endpoint,
+        )
+        if match.taken.endpoints == announced_homes:
             return
-        endpoints = assignments.endpoints_in(announced)
-        if assignments.locate(match, endpoints, "the manager", self._referee, now):
+        endpoints = assigned_matches.endpoints_in(announced)
+        if assigned_matches.locate(match, endpoints, "the manager", self._referee, now):
             self._begin_waiting(now)
-        if self._membership.derived_tokens:  # its manager has proven who it is
-            assignments.move(match, endpoints, self._referee, now)
+        # Only a manager that has proved who it is may send our calls to another address.
+        if self._membership.derived_tokens:
+            assigned_matches.move(match, endpoints, self._referee, now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
         self._ended(LeagueEnded(at=now, champion=message.champion.player_id), now)
 
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
-        """The league is over for us: the manager told us, or answered so when we asked."""
-        if self.state in ("INIT", "SHUTDOWN"):  # not registered: nothing to end
+        """End the league for us: the manager told us, or answered so when we asked."""
+        # A referee that is not registered has nothing to end.
+        if self.state in ("INIT", "SHUTDOWN"):
             return
         self._status.stop()
         self._drop_all("the league is over", now)
@@ -346,7 +409,7 @@ class RefereeDesk(RoleMachine):
         self._status.begin(now)
 
     def _leave_league(self, now: float) -> None:
-        """Our manager has begun another one."""
+        """Forget the league, because our manager has begun another one."""
         self._drop_all("another league has begun", now)
         self._records.forget()
 
@@ -359,14 +422,26 @@ class RefereeDesk(RoleMachine):
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def _begin_waiting(self, now: float) -> None:
-        """Begin what waits, as long as there is a place."""
+        """Begin waiting matches as long as there is a place."""
         docket = self._docket
         while docket.queue and len(docket.running) < self._capacity and (match := docket.next) is not None:
-            self._happened(MatchBegun(at=now, match_id=match.taken.match_id, attempt=match.taken.attempt))
+            self._happened(
+                MatchBegun(
+                    at=now,
+                    match_id=match.taken.match_id,
+                    attempt=match.taken.attempt,
+                )
+            )
             self._conduct(match, now)
 
     def _conduct(self, match: Match, now: float) -> None:
-        conduct = Conduct(self._referee, match, self._records, self._begin_waiting, self._reported)
+        conduct = Conduct(
+            self._referee,
+            match,
+            self._records,
+            self._begin_waiting,
+            self._reported,
+        )
         self._conducts[match.match_id] = conduct
         conduct.proceed(now)
 

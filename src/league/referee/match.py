@@ -1,7 +1,11 @@
-"""Matches as their events made them: who joined, who chose, who is at fault, what comes next; and all matches a referee
-was ever given: which wait, which are played, which are reported.
+"""Matches as their events made them, and the docket of all matches that a referee was ever given.
 
-Nothing here waits or sends; `conduct` does.
+    waiting ──▶ running: players join, choose turn by turn, numbers are drawn ──▶ decided ──▶ told ──▶ reported
+       └───────────┴──▶ dropped: a newer attempt was given out, or the league is over
+
+Only `Docket.apply` changes a match, live and in replay; `Match.next_step` says what it needs next, from its events
+alone. Nothing here waits or sends; `conduct.py` does. What must never happen: a match whose next step depends on
+anything that a crash could lose.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""
 GameState = Literal["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"]
 DECLINED: Final = "DECLINED"
-"""The `code` of a fault that is no error: the player said no (R-34)."""
+"""The `code` of a fault that is not an error: the player said no (R-34)."""
 
 
 class Seated(Struct):
@@ -61,19 +65,23 @@ class Seated(Struct):
 
 
 class Match:
-    """The state of one attempt. Only what the docket applies to it changes it."""
+    """The state of one attempt. Only events that the docket applies change it."""
 
-    def __init__(self, taken: MatchTaken) -> None:
-        game = registry.find(taken.game_type)
+    def __init__(self, assignment: MatchTaken) -> None:
+        game = registry.find(assignment.game_type)
         if game is None:
-            raise LookupError(f"the game {taken.game_type!r} of match {taken.match_id} is not installed any more")
-        self.taken = taken
-        self.name = f"{taken.match_id}/{taken.attempt}"
+            game_type = assignment.game_type
+            raise LookupError(f"the game {game_type!r} of match {assignment.match_id} is not installed any more")
+        self.taken = assignment
+        self.name = f"{assignment.match_id}/{assignment.attempt}"
         """This attempt of this match, in keys and secrets."""
-        self.named: dict[str, Any] = {"match_id": taken.match_id, "attempt": taken.attempt}
+        self.named: dict[str, Any] = {
+            "match_id": assignment.match_id,
+            "attempt": assignment.attempt,
+        }
         """How events name it (Any: ready to be spread into one)."""
-        self.conversations = _conversations(taken)
-        """Of all messages to each player. Nobody can guess it: who repeats it has received a call."""
+        self.conversations = _conversations(assignment)
+        """The conversation with each player. Nobody can guess it: a sender that repeats it has received a call."""
         self.game = game
         self.seated = (Seated(), Seated())
         self.turn = 0
@@ -83,14 +91,14 @@ class Match:
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
-        """Of players who lost by their own fault, in the order of their seats."""
+        """The faults by which players lost, in the order of their seats."""
         self.numbers: list[int] = []
         self.decided: MatchDecided | None = None
         self.told = False
         self.ended: ReportSettled | MatchDropped | None = None
-        """The manager has its result, or nobody wants it any more."""
-        self.events: list[Event] = [taken]
-        """All that happened, for whoever wants to know why it ended so."""
+        """Set when the manager has its result, or nobody wants it any more."""
+        self.events: list[Event] = [assignment]
+        """All that happened, so that people can see why the match ended as it did."""
         # Any: only the game knows the type of its state.
         self.position: Any = game.rules.start()
         self.to_move: Mover = game.rules.to_move(self.position)
@@ -112,12 +120,14 @@ class Match:
 
     @property
     def is_located(self) -> bool:
-        """Is it known where its players live?"""
+        """Are the addresses of both players known?"""
         return all(self.taken.endpoints)
 
     @property
     def phase(self) -> Phase:
-        return "move" if self.turn else "join"
+        if self.turn:
+            return "move"
+        return "join"
 
     @property
     def game_state(self) -> GameState:
@@ -125,40 +135,51 @@ class Match:
             return "FINISHED"
         if not self.turn:
             return "WAITING_FOR_PLAYERS"
-        return "COLLECTING_CHOICES" if self.to_move.kind == "players" else "DRAWING_NUMBER"
+        if self.to_move.kind == "players":
+            return "COLLECTING_CHOICES"
+        return "DRAWING_NUMBER"
 
     @property
     def next_step(self) -> Step:
-        """What is due now, from what has happened alone: also after a restart."""
+        """The next step, from the match's events alone: also after a restart."""
         if self.ended is not None:
             return "DONE"
         if self.decided is not None:
             return "REPORT" if self.told else "TELL"
         if self.awaited:
             return "ASK" if self.turn else "INVITE"
-        return "DRAW" if self.turn and self.to_move.kind == "chance" and not self.faults else "DECIDE"
+        # A player that did not join or choose has lost: no number is drawn any more.
+        if self.turn and self.to_move.kind == "chance" and not self.faults:
+            return "DRAW"
+        return "DECIDE"
 
     def seat_of(self, player_id: str) -> Seat | None:
-        return next((seat for seat in SEATS if self.taken.players[seat] == player_id), None)
+        for seat in SEATS:
+            if self.taken.players[seat] == player_id:
+                return seat
+        return None
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return everything as plain data."""
+        ended = None
+        if self.ended is not None:
+            ended = msgspec.to_builtins(self.ended)
         return {
-            "seated": [msgspec.to_builtins(one) for one in self.seated],
+            "seated": [msgspec.to_builtins(player) for player in self.seated],
             "turn": self.turn,
             "pending": dict(self.pending),
             "numbers": list(self.numbers),
             "position": repr(self.position),
             "state": self.game_state,
             "told": self.told,
-            "ended": None if self.ended is None else msgspec.to_builtins(self.ended),
+            "ended": ended,
             "events": self.record(),
         }
 
     def record(self) -> list[dict[str, Any]]:
-        """All that happened in it (Any: events as JSON objects)."""
-        told: list[dict[str, Any]] = msgspec.to_builtins(self.events)
-        return told
+        """Return all that happened in it (Any: events as JSON objects)."""
+        record: list[dict[str, Any]] = msgspec.to_builtins(self.events)
+        return record
 
     # --- what events do -----------------------------------------------------------------------------------------------
 
@@ -182,14 +203,15 @@ class Match:
         player.last = event
 
     def _settled(self, player_id: str) -> Seat:
-        """This player has answered, or lost by its own fault."""
+        """Await this player no longer: it has answered, or lost by its own fault."""
         seat = SEATS[self.taken.players.index(player_id)]
         if seat in self.awaited:
             self.awaited.remove(seat)
         return seat
 
     def _joined(self, event: PlayerJoined) -> None:
-        self.seated[self._settled(event.player_id)].joined = True
+        seat = self._settled(event.player_id)
+        self.seated[seat].joined = True
         first, second = self.seated
         if first.joined and second.joined:
             self._next_turn()
@@ -197,9 +219,13 @@ class Match:
     def _moved(self, event: MoveMade) -> None:
         seat = self._settled(event.player_id)
         if event.provenance is not None:
-            before = self.seated[seat].provenance
-            self.seated[seat].provenance = before.plus(event.provenance) if before else event.provenance
+            player = self.seated[seat]
+            if player.provenance is None:
+                player.provenance = event.provenance
+            else:
+                player.provenance = player.provenance.plus(event.provenance)
         self.pending[seat] = event.choice
+        # The game learns the choices of a turn together: it must not see who was quick.
         if not self.awaited and len(self.pending) == len(self.to_move.seats):
             self._go_to(self.game.rules.play(self.position, self.pending))
             self.pending = {}
@@ -210,17 +236,19 @@ class Match:
         self.to_move = self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
-        """Another question: nothing has gone wrong with it yet."""
+        """Ask the players that move now."""
         self.turn += 1
-        for one in self.seated:
-            one.failed = 0
-            one.wrong = 0
-            one.last = None
+        # Another question: nothing has gone wrong with it yet.
+        for player in self.seated:
+            player.failed = 0
+            player.wrong = 0
+            player.last = None
         self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
-        self.seated[self._settled(event.player_id)].fault = event
-        self.faults = [one.fault for one in self.seated if one.fault is not None]
+        seat = self._settled(event.player_id)
+        self.seated[seat].fault = event
+        self.faults = [player.fault for player in self.seated if player.fault is not None]
 
     def _drawn(self, event: NumberDrawn) -> None:
         self.numbers.append(event.number)
@@ -238,16 +266,20 @@ class Match:
         self.ended = event
 
     def _unchanged(self, event: MatchBegun | PlayerDeviated) -> None:
-        """It is kept among the events, and changes nothing."""
+        """Change nothing: the event is only kept in the record."""
 
 
-def _conversation_of(taken: MatchTaken) -> str:
-    return f"conv-{taken.match_id.lower()}-{taken.attempt}"
+def _conversation_of(assignment: MatchTaken) -> str:
+    return f"conv-{assignment.match_id.lower()}-{assignment.attempt}"
 
 
-def _conversations(taken: MatchTaken) -> tuple[str, str]:
-    """The seed is drawn once per attempt and kept secret until the attempt is decided; so is what is derived of it."""
-    name, derived = _conversation_of(taken), hmac.digest(bytes.fromhex(taken.seed), b"conversations", "sha256").hex()
+def _conversations(assignment: MatchTaken) -> tuple[str, str]:
+    """Return the ids of the conversations with both players, which nobody can guess."""
+    # The seed is drawn once per attempt and stays secret until the attempt is decided; so does all that is derived
+    # from it.
+    name = _conversation_of(assignment)
+    seed = bytes.fromhex(assignment.seed)
+    derived = hmac.digest(seed, b"conversations", "sha256").hex()
     half = len(derived) // 2
     return f"{name}-{derived[:half]}", f"{name}-{derived[half:]}"
 
@@ -271,15 +303,16 @@ _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
 
 
 class Docket:
-    """Only `apply` changes it. `open` holds the newest attempt of each match until it is reported or dropped.
-    `on_absent` is told the endpoint of a player that did not join its match."""
+    """All matches of one referee in one league. Only `apply` changes it. `open` holds the newest attempt of each match
+    until it is reported or dropped. `on_absent` is called with the endpoint of a player that did not join."""
 
     def __init__(self, on_absent: Callable[[str], None] = lambda _: None) -> None:
         self._on_absent = on_absent
         self._begin_league()
 
     def _begin_league(self) -> None:
-        """Nothing is known of this league yet. Match ids of another one come again in it: none of them is kept."""
+        """Forget everything."""
+        # Another league uses the same match ids again.
         self.state: AgentState = "INIT"
         self.champion: str | None = None
         self.matches: dict[tuple[str, int], Match] = {}
@@ -287,18 +320,19 @@ class Docket:
         self.queue: dict[str, None] = {}
         self.running: dict[str, None] = {}
         self.players: set[str] = set()
-        """Everybody who ever played here: whose id in an answer is somebody else's (R-43)."""
+        """All players that ever played here: their ids in another player's answer are wrong (R-43)."""
         self.deviations: set[tuple[str, str, str]] = set()
         """Player, error code and clause of each deviation."""
         self._attempts: dict[str, int] = {}
 
     def attempt_of(self, match_id: str) -> int:
-        """The newest attempt of a match we were given; 0 for none."""
+        """Return the newest attempt of a match we were given; 0 for none."""
         return self._attempts.get(match_id, 0)
 
     @property
     def next(self) -> Match | None:
-        """The first that waits and can be played."""
+        """The first waiting match that can be played."""
+        # A match without addresses does not hold up those behind it.
         for match_id in self.queue:
             match = self.open[match_id]
             if match.is_located:
@@ -309,7 +343,7 @@ class Docket:
         return self.matches.get((match_id, self.attempt_of(match_id)))
 
     def apply(self, event: Any) -> None:
-        """Any: whatever is not about the league names its match and attempt."""
+        """Make an event true (Any: every event that is not about the league names its match and attempt)."""
         kind = type(event)
         effect = _OF_LEAGUE.get(kind)
         if effect is None:
@@ -333,6 +367,7 @@ class Docket:
         self.champion = event.champion
 
     def _taken(self, event: MatchTaken) -> None:
+        # A league may be reopened: a match is played again after its end.
         if self.state != "ACTIVE":
             self.state = after(after(self.state, "reopen"), "league_start")
         match = Match(event)
@@ -358,12 +393,14 @@ class Docket:
         self.deviations.add((event.player_id, event.code, event.requirement))
 
     def _faulted(self, event: PlayerFaulted) -> None:
+        # Only then may somebody else be at its address: a player that joined is known to live there.
         if event.phase == "join":
-            taken = self.matches[event.match_id, event.attempt].taken
-            self._on_absent(taken.endpoints[taken.players.index(event.player_id)])
+            assignment = self.matches[event.match_id, event.attempt].taken
+            seat = assignment.players.index(event.player_id)
+            self._on_absent(assignment.endpoints[seat])
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return everything as plain data."""
         return {
             "state": self.state,
             "champion": self.champion,
@@ -384,7 +421,7 @@ _OF_LEAGUE: Final[DocketEffects] = {
     LeagueEnded: Docket._league_ended,
     MatchTaken: Docket._taken,
 }
-"""What concerns no match that is known yet."""
+"""Effects of the events that concern no known match."""
 _OF_MATCH: Final[DocketEffects] = {
     MatchBegun: Docket._begun,
     PlayersTold: Docket._told,
@@ -393,4 +430,4 @@ _OF_MATCH: Final[DocketEffects] = {
     PlayerDeviated: Docket._deviated,
     PlayerFaulted: Docket._faulted,
 }
-"""What the events of a match change beside the match."""
+"""Effects of a match's events on the docket, beside those on the match."""

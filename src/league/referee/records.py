@@ -1,7 +1,7 @@
-"""The players' records where the manager's assignment has none: GET_STANDINGS, once a round (R-22).
+"""The players' records for matches that were assigned without them: GET_STANDINGS, once a round (R-22).
 
-They are courtesy, not evidence: what does not come in time is zero. What was shown in a match is journalled, and
-the rest is lost in a crash.
+They are courtesy, not evidence: a record that does not come in time is zero. Records that a match has shown are
+journalled; all others are lost in a crash.
 """
 
 from __future__ import annotations
@@ -9,21 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeGuard
 
-from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.calling.delivery import (
+    Delivery,
+    Ending,
+    Interpretation,
+    Policy,
+    Reaction,
+)
 from league.machine import Content, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import LeagueQuery, LeagueQueryResponse
 from league.protocol.parts import QueryParams
 from league.protocol.tokens import MANAGER
-from league.referee.context import RefereeContext
+from league.referee.referee_context import RefereeContext
 
-ZEROS: Final[Mapping[str, int]] = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
+ZEROS: Final[Mapping[str, int]] = {
+    "wins": 0,
+    "losses": 0,
+    "draws": 0,
+    "points": 0,
+}
 _ROW: Final = EXCHANGES["LEAGUE_QUERY"]
 
 
 class Records:
-    """What the last table said."""
+    """The records in the manager's last table."""
 
     def __init__(self, context: RefereeContext) -> None:
         self._context = context
@@ -32,25 +43,29 @@ class Records:
         self._queries = 0
 
     def of(self, player_id: str) -> dict[str, int]:
-        """Zeros, if no table told us of this player."""
+        """Return a player's record, zeros if it was in no table."""
         return {**ZEROS, **self._rows.get(player_id, {})}
 
     def ask(self, league_id: str, round_id: int, now: float) -> None:
-        """Once a round."""
+        """Ask for the table, once a round."""
         if (league_id, round_id) not in self._asked:
             self._asked.add((league_id, round_id))
             self._query(league_id, now)
 
     def forget(self) -> None:
-        """We are in another league."""
+        """Forget everything: we are in another league."""
         self._rows.clear()
         self._asked.clear()
 
     def _query(self, league_id: str, now: float) -> None:
+        # Each question has a conversation of its own.
         self._queries += 1
         membership = self._context.membership
         message = LeagueQuery(
-            **membership.sealed(now, f"conv-{membership.agent_id}-standings-{self._queries}".lower()),
+            **membership.sealed(
+                now,
+                f"conv-{membership.agent_id}-standings-{self._queries}".lower(),
+            ),
             league_id=league_id,
             query_type="GET_STANDINGS",
             query_params=QueryParams(),
@@ -68,6 +83,7 @@ class Records:
 
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
         if isinstance(content, Refusal):
+            # The manager may not know us any more, and we have to register again.
             self._context.membership.registration.request_refused(content.code, now)
             return Interpretation(Reaction.FAILED, content.detail)
         return Interpretation(Reaction.ANSWERED)
@@ -79,15 +95,26 @@ class Records:
 
     def _read(self, rows: Iterable[object]) -> None:
         for row in rows:
-            if isinstance(row, dict) and isinstance(row.get("player_id"), str):
-                counts = ((name, row.get(name)) for name in ZEROS)
-                self._rows[row["player_id"]] = {name: count for name, count in counts if _is_count(count)}
+            if not isinstance(row, dict) or not isinstance(row.get("player_id"), str):
+                continue
+            counts = {}
+            for name in ZEROS:
+                count = row.get(name)
+                # A table by others may hold anything: a bad count is shown as zero.
+                if _is_count(count):
+                    counts[name] = count
+            self._rows[row["player_id"]] = counts
 
 
 def _rows_in(response: LeagueQueryResponse) -> list[object]:
-    """Under `data` or at top level: the documents disagree (R-11)."""
-    rows = response.standings or (response.data or {}).get("standings")
-    return list(rows) if isinstance(rows, list) else []
+    """Return the rows of a table."""
+    # They are at top level or under `data`: the documents disagree (R-11).
+    rows: object = response.standings
+    if not rows and response.data:
+        rows = response.data.get("standings")
+    if isinstance(rows, list):
+        return rows
+    return []
 
 
 def _is_count(value: object) -> TypeGuard[int]:

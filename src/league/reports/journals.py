@@ -15,30 +15,38 @@ from typing import NoReturn
 
 import msgspec
 
-from league.events import Event, GameEnded, InvitationAnswered, LeagueCreated, MatchRecordKept, MatchTaken, Registered
-from league.manager.league import LeagueManager
+from league.events import (
+    Event,
+    GameEnded,
+    InvitationAnswered,
+    LeagueCreated,
+    MatchRecordKept,
+    MatchTaken,
+    Registered,
+)
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 from league.protocol.exchanges import Role
 from league.storage import urls
-from league.storage.files import damaged
 from league.storage.journal import decode
+from league.storage.journal_files import damaged
 from league.storage.notices import UNFIT, JournalError, UnfitEventError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
 
 JOURNAL = "journal.db"
 FIRST_EVENTS = 20
-"""A referee's registration is among these."""
+"""A referee's registration is among its first events."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefereeJournal:
-    """A referee's events, and from its transcript the letters of the matches asked for."""
+    """A referee's events, and the letters of the requested matches from its transcript."""
 
     events: Sequence[Event] = ()
     letters: Mapping[str, Sequence[LetterNote]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-    """What the transcript says of itself: letters that are missing."""
+    """The transcript's own notes about letters that are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,63 +62,100 @@ class Journals:
     """How many events the manager's journal holds, match records included."""
 
 
-def read_journals(location: str, match_id: str | None = None, letters: bool = True) -> Journals:
-    """Read a journal, or all journals of a folder. With a match, only its letters and records are read, and what else
-    was told of deviations."""
+def read_journals(
+    location: str,
+    match_id: str | None = None,
+    letters: bool = True,
+) -> Journals:
+    """Read a journal, or all journals of a folder.
+
+    With a match id, the letters and records of this match are read, and records of other matches with deviations.
+    """
     path = urls.parse(location).path
-    found = read_all(path, match_id, letters)
-    if path.is_dir() and not found.files:
+    journals = read_all(path, match_id, letters)
+    if path.is_dir() and not journals.files:
         raise JournalError(f"there is no journal in {path}")
-    has_matches = any(isinstance(event, MatchTaken) for one in found.referees.values() for event in one.events)
-    if found.path is None and not has_matches:
+    if journals.path is None and not journals.has_matches:
         raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
-    beside = not path.is_dir() and any(one != path for one in path.parent.glob("*.db"))
-    kept = (one for one in found.manager if isinstance(one, MatchRecordKept) and _matters(one, match_id))
-    records = records_of((one.referee_id, one.lines) for one in kept)
+    events = []
+    records = []
+    for event in journals.manager:
+        if not isinstance(event, MatchRecordKept):
+            events.append(event)
+        elif _matters(event, match_id):
+            records.append((event.referee_id, event.lines))
     return Journals(
-        manager=[event for event in found.manager if not isinstance(event, MatchRecordKept)],
-        referees={**records, **found.referees},
-        elsewhere=str(path.parent) if beside else None,
-        path=found.path,
-        seq=len(found.manager),
+        manager=events,
+        # A referee's own journal holds more than the records the manager fetched from it, so it wins.
+        referees={**records_of(records), **journals.referees},
+        elsewhere=_folder_of_more(path),
+        path=journals.path,
+        seq=len(journals.manager),
     )
 
 
-def _matters(kept: MatchRecordKept, match_id: str | None) -> bool:
-    """With a match, other matches matter only as far as players deviated in them."""
-    return match_id in (None, kept.match_id) or b'"PlayerDeviated"' in bytes(kept.written)
+def _matters(record: MatchRecordKept, match_id: str | None) -> bool:
+    """True for records of the match, and for records of other matches in which players deviated."""
+    if match_id is None or match_id == record.match_id:
+        return True
+    # Looking for the name in the text is much quicker than decoding every record.
+    return b'"PlayerDeviated"' in bytes(record.written)
+
+
+def _folder_of_more(path: Path) -> str | None:
+    """The folder of a journal, if it holds other journals too."""
+    if path.is_dir() or all(file == path for file in path.parent.glob("*.db")):
+        return None
+    return str(path.parent)
 
 
 def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Sequence[LetterNote]]:
-    """The letters of a match in the referees' journals beside the manager's, by referee; no more of them is read."""
-    found: dict[str, Sequence[LetterNote]] = {}
+    """The letters of a match in the referees' journals beside the manager's, by referee. Nothing else is read."""
+    letters_by_referee: dict[str, Sequence[LetterNote]] = {}
     for file in sorted(path.parent.glob("*.db")):
+        # A file that is not a journal, or is being written for the first time, is skipped.
         with suppress(JournalError), open_for_reading(file) as journal:
-            if journal.meta.get("role") == Role.REFEREE.value:
-                begun = (event for _, event in journal.read_chunk(0, FIRST_EVENTS) if isinstance(event, Registered))
-                enrolled = next((event for event in begun if event.league_id == league_id), None)
-                if enrolled is not None and (letters := list(journal.letters(match_id))):
-                    found[enrolled.agent_id] = letters
-    return found
+            referee_id = _referee_in(journal, league_id)
+            if referee_id is None:
+                continue
+            letters = list(journal.letters(match_id))
+            if letters:
+                letters_by_referee[referee_id] = letters
+    return letters_by_referee
+
+
+def _referee_in(journal: JournalReader, league_id: str) -> str | None:
+    """The id that the referee of this journal has in a league; None if it is not a journal of such a referee."""
+    if journal.meta.get("role") != Role.REFEREE.value:
+        return None
+    for _, event in journal.read_chunk(0, FIRST_EVENTS):
+        if isinstance(event, Registered) and event.league_id == league_id:
+            return event.agent_id
+    return None
 
 
 def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, RefereeJournal]:
-    """Referees' journals from match records: the referee of each, and its events as JSON. Whatever is not an event is
-    skipped, since a referee may send anything."""
-    found: dict[str, list[Event]] = {}
-    for referee_id, events in records:
-        for one in events:
+    """Make referees' journals from match records: the id of each record's referee, and its events as JSON.
+
+    A referee may send anything, so lines that are not events are skipped.
+    """
+    events_by_referee: dict[str, list[Event]] = {}
+    for referee_id, lines in records:
+        events = events_by_referee.setdefault(referee_id, [])
+        for line in lines:
             with suppress(msgspec.MsgspecError):
-                found.setdefault(referee_id, []).append(decode(msgspec.json.encode(one)))
-    return {referee_id: RefereeJournal(events) for referee_id, events in found.items()}
+                events.append(decode(msgspec.json.encode(line)))
+    return {referee_id: RefereeJournal(events) for referee_id, events in events_by_referee.items()}
 
 
 # --- whose journal it is ----------------------------------------------------------------------------------------------
 
 
 def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
-    """Whose journal this is. A manager's begins with LeagueCreated. Otherwise the role `stated` in the file counts,
-    and in a file that states none, the first event that only one role writes. Ids tell nothing: they may be anything.
+    """The role that wrote a journal; None if it cannot be determined.
+
+    A manager's journal begins with LeagueCreated. Otherwise the role `stated` in the file counts, and in a file that
+    states none, the first event that only one role writes. Ids may be anything, so they say nothing about the role.
     """
     if events and isinstance(events[0], LeagueCreated):
         return Role.MANAGER
@@ -135,26 +180,37 @@ class FoundJournals:
     referees: dict[str, RefereeJournal] = field(default_factory=dict)
     players: dict[str, Sequence[Event]] = field(default_factory=dict)
 
+    @property
+    def has_matches(self) -> bool:
+        """True if a referee has taken a match."""
+        return any(isinstance(event, MatchTaken) for journal in self.referees.values() for event in journal.events)
+
 
 def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
     """Read every journal at a path, which may be a folder."""
-    found = FoundJournals(sorted(path.glob("*.db")) if path.is_dir() else [path])
-    league_id = _league_of(found.files)
-    for file in found.files:
+    files = [path]
+    if path.is_dir():
+        files = sorted(path.glob("*.db"))
+    journals = FoundJournals(files)
+    # The manager's journal may come last, but its league decides which events of the other journals count.
+    league_id = _league_of(files)
+    for file in files:
         with open_for_reading(file) as journal:
             events = _in_league(list(journal.events()), league_id)
-            found.has_events |= bool(events)
+            journals.has_events |= bool(events)
             role = role_of(events, journal.meta.get("role"))
-            enrolled = next((event.agent_id for event in events if isinstance(event, Registered)), None)
+            # An agent that never registered has nothing to report.
+            agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)
+            if role is Role.MANAGER and journals.path is not None:
+                raise JournalError(f"{path} holds the journals of more than one league")
             if role is Role.MANAGER:
-                if found.path is not None:
-                    raise JournalError(f"{path} holds the journals of more than one league")
-                found.path, found.manager = file, events
-            elif role is Role.REFEREE and enrolled is not None:
-                found.referees[enrolled] = _referee_journal(journal, events, match_id, letters)
-            elif role is Role.PLAYER and enrolled is not None:
-                found.players[enrolled] = events
-    return found
+                journals.path = file
+                journals.manager = events
+            elif role is Role.REFEREE and agent_id is not None:
+                journals.referees[agent_id] = _referee_journal(journal, events, match_id, letters)
+            elif role is Role.PLAYER and agent_id is not None:
+                journals.players[agent_id] = events
+    return journals
 
 
 def _league_of(files: Sequence[Path]) -> str | None:
@@ -168,27 +224,40 @@ def _league_of(files: Sequence[Path]) -> str | None:
 
 
 def _in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event]:
-    """Of a referee or player that was in several leagues, what belongs to this one, or to the last: match ids come
-    again."""
-    begun = [place for place, event in enumerate(events) if isinstance(event, Registered) and event.new_league]
-    parts = [events[first:last] for first, last in pairwise([0, *begun, len(events)])]
-    in_league = ((one, {event.league_id for event in one if isinstance(event, Registered)}) for one in parts)
-    wanted = [one for one, leagues in in_league if league_id is None or league_id in leagues]
-    return events if not begun else wanted[-1] if wanted else ()
+    """The events of an agent that belong to a league; without a league id, those of the last league it was in.
+
+    A referee or player may go from league to league with one journal, and match ids are the same in every league.
+    """
+    starts = [place for place, event in enumerate(events) if isinstance(event, Registered) and event.new_league]
+    if not starts:
+        return events
+    latest: Sequence[Event] = ()
+    for first, last in pairwise([0, *starts, len(events)]):
+        part = events[first:last]
+        leagues = {event.league_id for event in part if isinstance(event, Registered)}
+        if league_id is None or league_id in leagues:
+            latest = part  # and a later one counts more
+    return latest
 
 
 def _referee_journal(
-    journal: JournalReader, events: Sequence[Event], match_id: str | None, letters: bool
+    journal: JournalReader,
+    events: Sequence[Event],
+    match_id: str | None,
+    letters: bool,
 ) -> RefereeJournal:
-    taken = {event.match_id for event in events if isinstance(event, MatchTaken)}
-    wanted = taken if match_id is None else taken & {match_id}
-    found = {one: list(journal.letters(one)) for one in wanted} if letters else {}
-    return RefereeJournal(events, found, tuple(_remarks(journal)) if found else ())
+    matches = {event.match_id for event in events if isinstance(event, MatchTaken)}
+    if match_id is not None:
+        matches &= {match_id}
+    if not letters or not matches:
+        return RefereeJournal(events)
+    letters_by_match = {match: list(journal.letters(match)) for match in matches}
+    return RefereeJournal(events, letters_by_match, tuple(_remarks(journal)))
 
 
 def _remarks(journal: JournalReader) -> Iterator[str]:
     for note in journal.remarks():
-        with suppress(UnicodeDecodeError):
+        with suppress(UnicodeDecodeError):  # a damaged note is left out, the rest is shown
             yield note.body.decode()
 
 
@@ -206,14 +275,20 @@ class Replayed:
     @property
     def digest(self) -> str:
         """A hash of the whole state: the same journal up to the same event gives the same digest."""
-        state = msgspec.to_builtins(self.manager.snapshot(), str_keys=True, order="deterministic")
+        state = msgspec.to_builtins(
+            self.manager.snapshot(),
+            str_keys=True,
+            order="deterministic",
+        )
         return hashlib.sha256(msgspec.json.encode(state)).hexdigest()
 
 
 def manager_file(location: str) -> Path:
     """The manager's journal at a location: a file, a URL, or a folder that holds it."""
     path = urls.parse(location).path
-    return path / JOURNAL if path.is_dir() else path
+    if path.is_dir():
+        return path / JOURNAL
+    return path
 
 
 def read_events(path: Path) -> Sequence[Event]:
@@ -229,23 +304,28 @@ def replay(location: str, until: int | None = None) -> Replayed:
         last = journal.last_seq
         if until is not None and until > last:
             raise JournalError(f"{path} holds {last} events; there is no event {until}")
-        # No further than asked: what comes after it may be damaged.
+        # Read no further than requested: later events may be damaged.
         events = [event for _, event in journal.events_after(0, until)]
-    return Replayed(manager_after(events, path), len(events), max(last, len(events)))
+    manager = manager_after(events, path)
+    # A league that is being played may have gone on since `last` was read.
+    return Replayed(manager, len(events), max(last, len(events)))
 
 
 def blank_manager(created: LeagueCreated) -> LeagueManager:
-    """A manager to replay a league on, before its first event."""
+    """A manager that can replay a league, before its first event."""
     return LeagueManager(created.settings, _no_chance)
 
 
 def manager_with(ledger: Ledger) -> LeagueManager:
-    """A manager to go on replaying a league on, from a state it had."""
+    """A manager that can go on replaying a league from an earlier state."""
     return LeagueManager(ledger.settings, _no_chance, ledger=ledger)
 
 
 def manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
-    """A manager that has replayed these events of the journal at a path."""
+    """A manager that has replayed these events of the journal at a path.
+
+    The path is for error messages only.
+    """
     manager = first_manager(events[0] if events else None, path)
     for seq, event in enumerate(events, start=1):
         apply(manager, seq, event, path)
@@ -253,9 +333,9 @@ def manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
 
 
 def first_manager(first: Event | None, path: Path) -> LeagueManager:
-    """A manager to replay the journal on that begins with this event."""
+    """A manager that can replay the journal that begins with this event."""
     if not isinstance(first, LeagueCreated):
-        raise JournalError(f"{path} does not begin with a league: it is no manager's journal, or nothing was played")
+        raise JournalError(f"{path} does not begin with a league: it is not a manager's journal, or nothing was played")
     try:
         return blank_manager(first)
     except ValueError as error:

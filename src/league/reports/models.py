@@ -9,55 +9,65 @@ from typing import Final
 
 from league.events import ResultAccepted
 from league.manager.excuses import declined
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import Conditions, Provenance, said
 
 MOST_FALLBACKS: Final = 0.2
 MOST_PROVIDER_ERRORS: Final = 0.1
-"""Beyond such a share of its choices a player is not rated."""
+"""A player with larger shares of such choices is not rated."""
 NOTHING: Final = Provenance(choices=0)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPlay:
-    """How a language model played for a player, as that says itself (spec section 8.17)."""
+    """How a language model played for a player, by the player's own account (spec section 8.17)."""
 
     player_id: str
     display_name: str
     conditions: tuple[Conditions, ...]
-    """The newest last; more than one if they were changed."""
+    """The newest come last; there are several if they were changed."""
     choices: int
     fallbacks: int
-    """Choices that the model did not make."""
+    """Choices that the player made without the model."""
     provider_errors: int
-    """Choices in which its provider failed."""
+    """Choices for which its provider failed."""
     declined: int
-    """Those of them that were not made at all."""
+    """Choices that were not made at all because its provider failed."""
     tokens: int
     thinking_s: float
-    """A choice, without what was waited."""
+    """The average time for a choice, without waiting for rate limits."""
     waited_s: float
-    """In all, because of rate limits."""
+    """The total time of waiting for rate limits."""
     not_rated: str
     """Why the player is not rated; empty if it is."""
 
 
 def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:
-    """Every player that leaves its choices to a language model, by its own word."""
-    return tuple(found for one in manager.ledger.roster.of_role("player") if (found := model_play(manager, one)))
+    """The play of every player that says it leaves its choices to a language model."""
+    plays = (model_play(manager, player) for player in manager.ledger.roster.of_role("player"))
+    return tuple(play for play in plays if play is not None)
 
 
 def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
-    """How a language model played for this player; None if none does."""
-    matches = [manager.ledger.matches[one] for one in manager.ledger.matches_of.get(player.agent_id, ())]
-    total, lost = NOTHING, player.declined + sum(_is_declined(one, player.agent_id) for one in matches)
-    for reported in filter(None, (_provenance(one, player.agent_id) for one in matches)):
-        total = total.plus(reported)
+    """How a language model played for this player; None if the player does not use one."""
+    total = NOTHING
+    lost = player.declined
+    for match_id in manager.ledger.matches_of.get(player.agent_id, ()):
+        match = manager.ledger.matches[match_id]
+        lost += _is_declined(match, player.agent_id)
+        reported = _provenance(match, player.agent_id)
+        if reported is not None:
+            total = total.plus(reported)
     if not player.conditions and not total.choices:
         return None
-    choices, errors = total.choices + lost, total.provider_errors + lost
+    # A declined choice appears in no referee's report, but the provider failed in it, too.
+    choices = total.choices + lost
+    errors = total.provider_errors + lost
+    thinking_s = 0.0
+    if total.choices:
+        thinking_s = round(total.thinking_s / total.choices, 3)
     return ModelPlay(
         player_id=player.agent_id,
         display_name=player.display_name,
@@ -67,17 +77,21 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
         provider_errors=errors,
         declined=lost,
         tokens=total.tokens,
-        thinking_s=round(total.thinking_s / total.choices, 3) if total.choices else 0.0,
+        thinking_s=thinking_s,
         waited_s=round(total.waited_s, 3),
         not_rated="; ".join(_objections(choices, total.fallbacks, errors, len(player.conditions))),
     )
 
 
 def _provenance(match: ScheduledMatch, player_id: str) -> Provenance | None:
-    """What its referee reported, if it can be read: that may be anything."""
+    """The provenance that the referee reported; None if there is none or it cannot be read, for it may be anything."""
     result = match.result
-    by_player = result.details.get("provenance") if isinstance(result, ResultAccepted) else None
-    return said(Provenance, by_player.get(player_id)) if isinstance(by_player, dict) else None
+    if not isinstance(result, ResultAccepted):
+        return None
+    by_player = result.details.get("provenance")
+    if not isinstance(by_player, dict):
+        return None
+    return said(Provenance, by_player.get(player_id))
 
 
 def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
@@ -85,6 +99,7 @@ def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
 
 
 def _objections(choices: int, fallbacks: int, errors: int, conditions: int) -> Iterator[str]:
+    # A rating of such a player would be one of its fallback, of its provider, or of two models at once.
     if fallbacks > MOST_FALLBACKS * choices:
         yield f"{fallbacks / choices:.0%} of its choices are not the model's"
     if errors > MOST_PROVIDER_ERRORS * choices:

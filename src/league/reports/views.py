@@ -9,17 +9,24 @@ from typing import Any
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.experiment import written
 
 Object = dict[str, Any]
-"""What becomes a JSON object (Any: its values are whatever JSON holds)."""
+"""A JSON object (Any: its values are whatever JSON holds)."""
 
 _AGENT = (
-    *("agent_id", "role", "display_name", "version", "endpoint", "state"),
-    *("game_types", "technical_losses", "convention"),
+    "agent_id",
+    "role",
+    "display_name",
+    "version",
+    "endpoint",
+    "state",
+    "game_types",
+    "technical_losses",
+    "convention",
 )
 _STATUS = {"INIT": "registered", "REGISTERED": "registered", "ACTIVE": "playing", "SHUTDOWN": "finished"}
 _REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
@@ -27,7 +34,7 @@ _APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "app
 
 
 def league(manager: LeagueManager, journal_seq: int) -> Object:
-    """The state of the league after that many events of its journal."""
+    """The state of the league after this many events of its journal."""
     ledger = manager.ledger
     total = len(ledger.matches)
     return {
@@ -47,10 +54,11 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
 
 
 def gauges(manager: LeagueManager) -> dict[str, float]:
-    """The league in numbers, for /metrics; by their names there."""
-    ledger, members = manager.ledger, manager.ledger.roster.members.values()
+    """The league in numbers, by their names in /metrics."""
+    ledger = manager.ledger
+    members = ledger.roster.members.values()
     total = len(ledger.matches)
-    agents = Counter(f'agents{{role="{one.role}",state="{one.state}"}}' for one in members)
+    agents = Counter(f'agents{{role="{member.role}",state="{member.state}"}}' for member in members)
     return {
         **agents,
         "applicants": sum(1 for _ in ledger.roster.applicants.waiting),
@@ -62,21 +70,27 @@ def gauges(manager: LeagueManager) -> dict[str, float]:
     }
 
 
+# --- table and schedule -----------------------------------------------------------------------------------------------
+
+
 def standings(manager: LeagueManager) -> Object:
-    """The table and its version; how many losses of each player are technical ones; which results nothing proves."""
+    """The table and its version, the technical losses of each player, and the unverified results."""
     players = manager.ledger.roster.of_role("player")
     return {
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
-        "technical_losses": {one.agent_id: one.technical_losses for one in players},
+        "technical_losses": {player.agent_id: player.technical_losses for player in players},
         "unverified": unverified(manager),
     }
 
 
 def unverified(manager: LeagueManager) -> list[str]:
-    """The matches whose result rests on its referee's word (S-27)."""
-    results = ((match_id, one.result) for match_id, one in manager.ledger.matches.items())
-    return [match_id for match_id, one in results if isinstance(one, ResultAccepted) and not one.verified]
+    """The matches whose results rest on the word of their referees (S-27)."""
+    match_ids = []
+    for match_id, match in manager.ledger.matches.items():
+        if isinstance(match.result, ResultAccepted) and not match.result.verified:
+            match_ids.append(match_id)
+    return match_ids
 
 
 def schedule(manager: LeagueManager) -> Object:
@@ -86,77 +100,83 @@ def schedule(manager: LeagueManager) -> Object:
         "rounds": [
             {
                 "round_id": round_id,
-                "bye": one.bye,
-                "finished": one.finished,
-                "matches": [match_row(ledger.matches[match_id]) for match_id in one.matches],
+                "bye": round_.bye,
+                "finished": round_.finished,
+                "matches": [match_row(ledger.matches[match_id]) for match_id in round_.matches],
             }
-            for round_id, one in enumerate(ledger.rounds, start=1)
+            for round_id, round_ in enumerate(ledger.rounds, start=1)
         ]
     }
 
 
-def match_row(one: ScheduledMatch) -> Object:
+def match_row(match: ScheduledMatch) -> Object:
     """A match in the schedule."""
-    result = one.result
+    result = match.result
     return {
-        "match_id": one.match_id,
-        "round_id": one.round_id,
-        "player_A_id": one.player_a,
-        "player_B_id": one.player_b,
-        "status": one.public_status,
-        "referee_id": one.referee_id,
-        "attempt": one.attempt,
+        "match_id": match.match_id,
+        "round_id": match.round_id,
+        "player_A_id": match.player_a,
+        "player_B_id": match.player_b,
+        "status": match.public_status,
+        "referee_id": match.referee_id,
+        "attempt": match.attempt,
         "winner": result.winner if result else None,
-        "outcome": _outcome(one),
+        "outcome": _outcome(match),
         "verified": result.verified if isinstance(result, ResultAccepted) else None,
     }
 
 
-def _outcome(one: ScheduledMatch) -> str | None:
-    if isinstance(one.result, WalkoverDecided):
+def _outcome(match: ScheduledMatch) -> str | None:
+    if isinstance(match.result, WalkoverDecided):
         return "WALKOVER"
-    return one.result.status if one.result else None
+    return match.result.status if match.result else None
 
 
 def match(manager: LeagueManager, match_id: str) -> Object | None:
-    """One match with its result, if there is such a match."""
-    found = manager.ledger.matches.get(match_id)
-    if found is None:
+    """A match with its result; None if there is no such match."""
+    scheduled = manager.ledger.matches.get(match_id)
+    if scheduled is None:
         return None
-    result = found.result
-    shown: Object = {**match_row(found), "points": None, "details": None, "decided_at": None}
+    row = match_row(scheduled)
+    # A walkover has neither points nor details: nobody played.
+    row |= {"points": None, "details": None, "decided_at": None}
+    result = scheduled.result
     if isinstance(result, ResultAccepted):
-        shown |= {**fields(result, ("points", "details")), "decided_at": result.at}
-    return shown
+        row |= {"points": result.points, "details": result.details, "decided_at": result.at}
+    return row
+
+
+# --- agents -----------------------------------------------------------------------------------------------------------
 
 
 def agents(manager: LeagueManager) -> Object:
-    """Every registered agent with its accepted deviations, every applicant that waits for approval or was
-    rejected, and which registrations and reports were refused."""
+    """Every registered agent with its accepted deviations, every applicant that waits for approval or was rejected, and
+    all refused registrations and reports."""
     ledger = manager.ledger
+    # The ledger has one set of deviations for all agents; here each agent gets its own.
     deviations: dict[str, list[Object]] = {}
     for agent_id, code, requirement in sorted(ledger.deviations):
         deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})
-    members, applicants = ledger.roster.members.values(), ledger.roster.applicants
+    applicants = ledger.roster.applicants
     return {
         "agents": [
             {
-                **fields(one, _AGENT),
-                "status": status_of(one),
-                "game_types": list(one.game_types),
-                "deviations": deviations.get(one.agent_id, []),
-                "contested": list(one.contested.values()),
-                "conditions": [written(card) for card in one.conditions],
+                **fields(member, _AGENT),
+                "status": status_of(member),
+                "game_types": list(member.game_types),
+                "deviations": deviations.get(member.agent_id, []),
+                "contested": list(member.contested.values()),
+                "conditions": [written(card) for card in member.conditions],
             }
-            for one in members
+            for member in ledger.roster.members.values()
         ],
         "not_answering": [
-            {"agent_id": one, "since": since, "why": manager.probe_failures.get(one)}
-            for one, since in manager.not_answering.items()
+            {"agent_id": agent_id, "since": since, "why": manager.probe_failures.get(agent_id)}
+            for agent_id, since in manager.not_answering.items()
         ],
-        "applicants": [fields(one, _APPLICANT) for one in applicants.waiting],
-        "rejected": [fields(one, _APPLICANT) for one in applicants.rejected],
-        "refused": [fields(one, _REFUSED) for one in ledger.refusals],
+        "applicants": [fields(applicant, _APPLICANT) for applicant in applicants.waiting],
+        "rejected": [fields(applicant, _APPLICANT) for applicant in applicants.rejected],
+        "refused": [fields(refusal, _REFUSED) for refusal in ledger.refusals],
     }
 
 
@@ -166,25 +186,30 @@ PAGES: Mapping[str, Callable[[LeagueManager, int], Object]] = {
     "/api/schedule": lambda manager, _: schedule(manager),
     "/api/agents": lambda manager, _: agents(manager),
 }
-"""What a manager shows at fixed paths, after that many events of its journal."""
+"""The documents that a manager shows at fixed paths, after this many events of its journal."""
 
 
-def status_of(one: Member) -> str:
-    """What a member does, in words. A referee is suspended because it does not answer, a player because it loses by
-    faults of its own."""
-    if one.withdrawn:
+def status_of(member: Member) -> str:
+    """The state of a member in words.
+
+    A referee is suspended because it does not answer, a player because it loses matches by its own fault.
+    """
+    if member.withdrawn:
         return "withdrawn"
-    if one.state == "SUSPENDED":
-        return "not playing" if one.is_player else "not answering"
-    return _STATUS[one.state]
+    if member.state == "SUSPENDED":
+        return "not playing" if member.is_player else "not answering"
+    return _STATUS[member.state]
 
 
-def fields(one: object, names: Sequence[str]) -> Object:
+def fields(row: object, names: Sequence[str]) -> Object:
     """These attributes of an object, by name."""
-    return {name: getattr(one, name) for name in names}
+    return {name: getattr(row, name) for name in names}
 
 
 def technical_losses(manager: LeagueManager) -> int:
-    """Matches decided by somebody's fault."""
-    results = (one.result for one in manager.ledger.matches.values())
-    return sum(isinstance(one, ResultAccepted) and one.status == "TECHNICAL_LOSS" for one in results)
+    """The number of matches that were decided by a player's fault."""
+    count = 0
+    for match in manager.ledger.matches.values():
+        if isinstance(match.result, ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
+            count += 1
+    return count

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from league.storage.files import OWNER_ONLY, code_of, journal_errors
+from league.storage.journal_files import OWNER_ONLY, code_of, journal_errors
 from league.storage.notices import JournalError
 
 try:

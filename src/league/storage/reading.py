@@ -19,8 +19,8 @@ import msgspec
 
 from league.events import Event, MatchRecordKept
 from league.storage import transcript
-from league.storage.files import damaged, journal_errors, open_readable
 from league.storage.journal import decode
+from league.storage.journal_files import damaged, journal_errors, open_readable
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
 

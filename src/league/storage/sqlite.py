@@ -25,7 +25,7 @@ from threading import Lock, Thread
 
 from league.events import Event
 from league.machine import Entry
-from league.storage import files
+from league.storage import journal_files
 from league.storage.file_lock import FileLock
 from league.storage.journal import StorageError
 from league.storage.notices import Durable, Notify, WriteFailed
@@ -45,7 +45,7 @@ __all__ = ["Settings", "SqliteJournal"]
 PROBE_BYTES = 64 << 10
 PROBE_LIMIT = 1 << 20
 """As much as failed, within these bounds, must fit on the disk before the journal goes on, or it would fail again."""
-WRITE_ERRORS = (*files.DISK_ERRORS, StorageError)
+WRITE_ERRORS = (*journal_files.DISK_ERRORS, StorageError)
 
 
 class JournalLostError(StorageError):
@@ -64,7 +64,7 @@ class _GroupWriter:
         """Of the last event."""
         self._digest = b""
         """Of all events."""
-        with files.journal_errors(path, "opened"):
+        with journal_files.journal_errors(path, "opened"):
             self._files = {name: _identity(name) for name in (str(path), f"{path}-wal")}
             self._transcript = TranscriptWriter(connection, transcript_bytes)
             self.find_end()
@@ -94,8 +94,8 @@ class _GroupWriter:
                 rows.append((seq, entry, at, kind, body))
             secrets += queued.secrets
         if rows:
-            digest = files.digest_after(digest, rows)
-            files.insert(self._connection, "events", _bound(rows, digest))
+            digest = journal_files.digest_after(digest, rows)
+            journal_files.insert(self._connection, "events", _bound(rows, digest))
         if secrets:
             self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
         self._transcript.write(group.notes, group.missing)
@@ -108,7 +108,7 @@ class _GroupWriter:
         return [(seq, body) for seq, _, _, _, body in rows]
 
     def roll_back(self) -> None:
-        with suppress(*files.DISK_ERRORS):
+        with suppress(*journal_files.DISK_ERRORS):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
@@ -136,7 +136,7 @@ class _GroupWriter:
                 busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 if not busy:
                     return f"all that was stored is in {self._path}; start again"
-            copy = files.rescue(self._connection, self._path)
+            copy = journal_files.rescue(self._connection, self._path)
         except (OSError, *WRITE_ERRORS) as error:
             return f"what was stored last could not be saved ({error}); go on from a copy made by 'league backup'"
         return f"all that was stored is in {copy}; put it in the place of {self._path} and start again"
@@ -153,8 +153,8 @@ def _bound(rows: Sequence[Row], digest: bytes) -> list[tuple[object, ...]]:
     """Make the events of a group ready to be inserted; the last holds the digest."""
     bound: list[tuple[object, ...]] = []
     for seq, entry, at, kind, body in rows:
-        bound.append((seq, entry, at, kind, files.blob(body), files.NO_BLOB))
-    bound[-1] = (*bound[-1][:-1], files.blob(digest))
+        bound.append((seq, entry, at, kind, journal_files.blob(body), journal_files.NO_BLOB))
+    bound[-1] = (*bound[-1][:-1], journal_files.blob(digest))
     return bound
 
 
@@ -177,13 +177,13 @@ class SqliteJournal(JournalReader):
         settings = settings or Settings()
         self._notify = notify
         with ExitStack() as opened:
-            files.make_folders(real)
-            files.create(real, identity or {})
+            journal_files.make_folders(real)
+            journal_files.create(real, identity or {})
             self._lock = FileLock(real)
             opened.callback(self._lock.release)
-            connection = files.open_writable(real, identity or {}, settings.busy_s)
+            connection = journal_files.open_writable(real, identity or {}, settings.busy_s)
             opened.callback(connection.close)
-            super().__init__(real, files.open_readable(real))
+            super().__init__(real, journal_files.open_readable(real))
             opened.callback(self._reading.close)
             self._writer = _GroupWriter(real, connection, settings.transcript_bytes)
             self._begin(settings)
@@ -305,7 +305,7 @@ class SqliteJournal(JournalReader):
                 )
             else:
                 failed = WriteFailed(self._epoch, f"{self.path} cannot be written: {error}")
-            if files.code_of(error) == sqlite3.SQLITE_IOERR:
+            if journal_files.code_of(error) == sqlite3.SQLITE_IOERR:
                 # If only the fsync failed, the group stands whole in the write-ahead log, where a restart would find
                 # it; whatever is written next takes its place there.
                 with suppress(*WRITE_ERRORS):

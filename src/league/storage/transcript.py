@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from league.protocol.safe_text import mask, without_tokens
-from league.storage import files
+from league.storage import journal_files
 
 Mode = Literal["full", "matches", "off"]
 DEFAULT_LIMIT = 256 << 20
@@ -120,7 +120,7 @@ class TranscriptWriter:
                 self.is_stopped = True
                 break
             rows.append(self._row(note))
-        files.insert(self._connection, "letters", rows)
+        journal_files.insert(self._connection, "letters", rows)
         self._set("transcript_bytes", self._size)
 
     def _row(self, note: LetterNote) -> tuple[object, ...]:
@@ -129,9 +129,9 @@ class TranscriptWriter:
         self._size += ROW_COST
         texts = self._texts
         same_as = self._recent.get(note.body, 0)
-        body = files.NO_BLOB
+        body = journal_files.NO_BLOB
         if not same_as:
-            body = files.blob(self._new_body(note.body))
+            body = journal_files.blob(self._new_body(note.body))
         return (
             self._last_id,
             note.at,

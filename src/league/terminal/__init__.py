@@ -1,4 +1,4 @@
-"""What all commands share: errors as one sentence, printing, the parser, and the shape of a command.
+"""The parts that all commands share: errors as one sentence, printing, the parser, and the shape of a command.
 
 This package is a leaf: it imports neither agents nor their hosting, so that a command may use it without knowing them.
 """
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
 
 def did_you_mean(word: str, known_words: Iterable[str]) -> str:
     """Return a suggestion to end a sentence with, or nothing if no known word is close."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # imported here because only mistakes need it
 
     matches = get_close_matches(word, list(known_words), n=1)
     if not matches:
@@ -88,7 +88,7 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
 
 def print_json(document: object) -> None:
     """Print the document of `--json`."""
-    import json
+    import json  # imported here because most commands print text
 
     json.dump(document, sys.stdout, indent=2)
     sys.stdout.write("\n")

@@ -1,4 +1,4 @@
-"""Addresses as others see them, and as people type them."""
+"""Addresses of this machine as others see them, and addresses of agents as people type them."""
 
 from __future__ import annotations
 
@@ -18,64 +18,72 @@ USUAL_MANAGER = "http://127.0.0.1:8000"
 
 
 def endpoint_at(host: str, port: int, scheme: str = "http") -> str:
-    """Where an agent that listens there is found. Who listens at every address is found at the one others see."""
-    found = seen_by_others() or LOOPBACK if host in WILDCARDS else host
-    return f"{scheme}://{f'[{found}]' if ':' in found else found}:{port}/mcp"
+    """The URL of an agent that listens at a host and port. If it listens at all addresses, others see the main one."""
+    if host in WILDCARDS:
+        host = seen_by_others() or LOOPBACK
+    if ":" in host:
+        host = f"[{host}]"
+    return f"{scheme}://{host}:{port}/mcp"
 
 
 def names_at(host: str) -> set[str]:
-    """What a server that listens there may be called. One that others reach has the names of its machine too."""
+    """The names of a server that listens at a host. A server that others can reach has its machine's names too."""
     if host in ("localhost", "::1") or host.startswith("127."):
         return {host}
     machine = socket.gethostname()
     short = machine.partition(".")[0]
-    return {machine, short, f"{short}.local", seen_by_others() or LOOPBACK} | ({host} - set(WILDCARDS))
+    names = {machine, short, f"{short}.local", seen_by_others() or LOOPBACK}
+    if host not in WILDCARDS:
+        names.add(host)
+    return names
 
 
 def seen_by_others() -> str | None:
-    """This machine's address on its way to others; None if it has no network. Nothing is sent."""
-    return _on_route(
-        socket.AF_INET, ("192.0.2.1", 9)
-    )  # a documentation address (RFC 5737): only the route is looked up
+    """This machine's address in its network; None if it has no network. Nothing is sent."""
+    # A documentation address (RFC 5737): only the route is looked up.
+    return _on_route(socket.AF_INET, ("192.0.2.1", 9))
 
 
 def on_route_to(url: str) -> str:
-    """The address of this machine as a server at that URL sees it; loopback, if the server is here or there
-    is no way to it. Nothing is sent, but a name is looked up."""
+    """This machine's address as a server at the URL sees it; loopback if the server is here or cannot be reached.
+
+    Nothing is sent, but a name is looked up.
+    """
     parts = split_http(url)
-    host, port = parts.hostname or LOOPBACK, parts.port or (443 if parts.scheme == "https" else 80)
+    host = parts.hostname or LOOPBACK
     if is_loopback(host):
         return LOOPBACK
+    usual_port = 443 if parts.scheme == "https" else 80
     with suppress(OSError):
-        for family, _, _, _, place in socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM):
-            found = _on_route(family, place)
-            if found is not None and "%" not in found:  # an address with a zone is nobody else's business
-                return found
+        for family, _, _, _, place in socket.getaddrinfo(host, parts.port or usual_port, type=socket.SOCK_DGRAM):
+            address = _on_route(family, place)
+            if address is not None and "%" not in address:  # an address with a zone means nothing to other machines
+                return address
     return LOOPBACK
 
 
 def _on_route(family: int, place: tuple[Any, ...]) -> str | None:
-    """Our end of the way to a place (Any: as `getaddrinfo` gives it); None if there is none."""
+    """This machine's address on the route to a place; None if there is no route (Any: as `getaddrinfo` returns it)."""
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect(place)
+        probe.connect(place)  # a datagram socket only looks up the route
         return str(probe.getsockname()[0])
     return None
 
 
 def host_name(text: str) -> str:
-    """A name or address as it stands in a URL; ValueError if it is none."""
+    """Check a host name or address as it is written in a URL; ValueError if it is not one."""
     if not text.isascii() or urlsplit(f"http://{text}:1/").netloc != f"{text}:1" or urlsplit(f"//{text}").port:
         raise ValueError(text)
     return text
 
 
 def usual_manager() -> str:
-    """Where the manager is when nobody says it here: as the environment says, else on this machine."""
+    """The manager's address if no option names it: the one in the environment, otherwise on this machine."""
     return os.environ.get(MANAGER_VARIABLE) or USUAL_MANAGER
 
 
 def is_loopback(host: str) -> bool:
-    """Is this a name of this machine for itself alone?"""
+    """True for a name or address by which only this machine reaches itself."""
     from league.protocol.endpoints import ip_of
 
     ip = ip_of(host)
@@ -83,7 +91,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_own(ip: IpAddress) -> bool:
-    """Is this an address of this machine? The system lets nobody listen at another's; nothing is sent."""
+    """True for an address of this machine: only there does the system let us listen. Nothing is sent."""
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.bind((str(ip), 0))
@@ -92,7 +100,7 @@ def is_own(ip: IpAddress) -> bool:
 
 
 def split_http(url: str) -> SplitResult:
-    """The parts of an http address; ValueError if it is none."""
+    """The parts of an http or https address; ValueError if it is not one."""
     from league.protocol.endpoints import parse  # most commands need no address
 
     parse(url)
@@ -100,15 +108,18 @@ def split_http(url: str) -> SplitResult:
 
 
 def agent_url(url: str) -> str:
-    """Where an agent takes requests: http, unless it says otherwise, and /mcp, unless it has another path."""
-    url = url if "://" in url else f"http://{url}"
+    """Complete the URL of an agent: http if it has no scheme, and /mcp if it has no path."""
+    if "://" not in url:
+        url = f"http://{url}"
     parts = split_http(url)
-    return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
+    if parts.path.strip("/"):
+        return url
+    return f"{parts.scheme}://{parts.netloc}/mcp"
 
 
-def player_home(said: str) -> tuple[str, str]:
-    """A player's id and where it takes requests, of P01=URL; ValueError if it is no such thing."""
-    player_id, _, url = said.partition("=")
+def player_home(text: str) -> tuple[str, str]:
+    """Read P01=URL: a player's id and its URL; ValueError if it is not written so."""
+    player_id, _, url = text.partition("=")
     if not player_id.strip():
-        raise ValueError(said)
+        raise ValueError(text)
     return player_id.strip(), agent_url(url.strip())

@@ -1,6 +1,8 @@
-"""What agents print. Nobody waits for it: a terminal that is held, or a pipe that nobody reads, stops no league.
+"""The output of agents. No agent waits for it: a stopped terminal or a pipe that nobody reads does not stop a league.
 
-Every line passes here, so nothing that an agent prints shows a token or moves a cursor.
+Theory of operation. Agents put lines into a queue, and one thread writes them, so that lines keep their order. If the
+reader is slow and the queue is full, further lines are dropped and counted, and the count is printed later. Every line
+passes here, so nothing that an agent prints shows a token or moves a cursor.
 """
 
 from __future__ import annotations
@@ -16,14 +18,13 @@ from league.terminal import display
 Stream = Literal["stdout", "stderr"]
 
 MOST_WAITING: Final = 1_000
-"""More lines than this do not wait for a slow reader."""
+"""The most lines that wait for a slow reader."""
 LAST_LINES_S: Final = 1.0
 """How long the last lines may take when the process ends."""
 
 
 class Console:
-    """Lines on their way to stdout and stderr, written by one thread, so that they keep their order. Lines that find no
-    room are counted."""
+    """The queue of lines for stdout and stderr, and the thread that writes them."""
 
     def __init__(self) -> None:
         self._lines: SimpleQueue[tuple[Stream, str] | Event] = SimpleQueue()
@@ -31,7 +32,7 @@ class Console:
         self._writer: Thread | None = None
 
     def put(self, stream: Stream, text: str) -> None:
-        """Print this as soon as somebody reads it."""
+        """Print text as soon as the stream takes it."""
         if self._lines.qsize() >= MOST_WAITING:
             self._dropped += 1
             return
@@ -57,7 +58,7 @@ class Console:
                 line.set()
                 continue
             stream, text = line
-            with suppress(OSError, ValueError):  # whoever read it has gone
+            with suppress(OSError, ValueError):  # the reader has gone
                 display.show(text, getattr(sys, stream))
 
 
@@ -66,10 +67,10 @@ flush = _CONSOLE.flush
 
 
 def say(text: str) -> None:
-    """Tell whoever started us what happens."""
+    """Print what happens, to stdout."""
     _CONSOLE.put("stdout", text)
 
 
 def complain(text: str) -> None:
-    """Tell whoever started us what is wrong, or what is not the output of the command."""
+    """Print a problem or a notice, to stderr: it is not part of the command's output."""
     _CONSOLE.put("stderr", text)

@@ -1,6 +1,6 @@
-"""How text is shown to people: in colours where the terminal has them, its lines broken between words at its width.
+"""Text for people: in colours if the terminal has them, with lines broken between words at the terminal's width.
 
-Text that is painted carries its colour with it; what others wrote is made harmless first, so it never does.
+Painted text carries its colour codes with it. Text by others is made harmless first, so it never carries any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9]*m")
 
 
 class Style(Enum):
-    """What a text is to its reader, and the code that shows it so."""
+    """The meaning of a text for its reader, and the colour code that shows it."""
 
     GOOD = 32
     BAD = 31
@@ -40,33 +40,40 @@ def paint(text: object, style: Style) -> Painted:
 
 
 def harmless(value: object, keep: str = "") -> str:
-    """Text that others had a part in, without tokens and control characters. What is painted is so already."""
-    return value if isinstance(value, Painted) else printable(str(value), keep)
+    """Text without tokens and control characters. Painted text is harmless already."""
+    if isinstance(value, Painted):
+        return value
+    return printable(str(value), keep)
 
 
 def show(text: str, stream: TextIO | None = None) -> None:
-    """Print this at once, as the stream takes it (stdout unless another is named)."""
-    to = sys.stdout if stream is None else stream
-    print(shown(text, to), file=to, flush=True)
+    """Print text at once, in the form that suits the stream (default: stdout)."""
+    if stream is None:
+        stream = sys.stdout
+    print(shown(text, stream), file=stream, flush=True)
 
 
 def shown(text: str, stream: TextIO) -> str:
-    """The text as this stream takes it."""
+    """The text in the form that suits a stream: without colours if it has none, and wrapped if it is a terminal."""
     if not has_colours(stream):
         text = _COLOUR.sub("", text)
-    return wrap(text, shutil.get_terminal_size().columns) if stream.isatty() else text
+    if stream.isatty():
+        text = wrap(text, shutil.get_terminal_size().columns)
+    return text
 
 
 def has_colours(stream: TextIO) -> bool:
-    """NO_COLOR and FORCE_COLOR decide, then whether it is a terminal that knows colours."""
+    """True if a stream gets colours. NO_COLOR and FORCE_COLOR decide first, then the kind of terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     forced = os.environ.get("FORCE_COLOR")
-    return forced != "0" if forced else is_capable(stream)
+    if forced:
+        return forced != "0"
+    return is_capable(stream)
 
 
 def is_capable(stream: TextIO) -> bool:
-    """Is it a terminal that follows escape sequences?"""
+    """True for a terminal that understands escape sequences."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
@@ -74,21 +81,27 @@ def is_capable(stream: TextIO) -> bool:
 
 
 def width(text: str) -> int:
-    """How many columns a text takes."""
+    """The number of columns that a text takes up."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
-    text = _COLOUR.sub("", text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
+    return sum(map(_char_width, _COLOUR.sub("", text)))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 1
 
 
 def wrap(text: str, columns: int) -> str:
-    """The text with longer lines broken between words; what is broken off is indented as its line is."""
+    """The text with long lines broken between words. Continuation lines keep the indent of their line."""
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, columns))
 
 
 def _pieces(line: str, columns: int) -> Iterator[str]:
+    # A deep indent in a narrow terminal would leave no room for text.
     indent = " " * min(len(line) - len(line.lstrip(" ")), columns // 2)
     line = indent + line.lstrip(" ")
     while width(line) > columns:
@@ -101,9 +114,17 @@ def _pieces(line: str, columns: int) -> Iterator[str]:
 
 
 def _break(line: str, start: int, columns: int) -> int:
-    """The last space of the line that still fits, or the first after a word that does not; -1: there is none."""
-    at = line.find(" ", start + 1)
-    after = line.find(" ", at + 1) if at >= 0 else -1
-    while after >= 0 and width(line[:after]) <= columns:
-        at, after = after, line.find(" ", after + 1)
-    return at if at >= 0 and line[at:].strip(" ") else -1
+    """The place of the last space at which the line fits, or of the first one if its first word is too long.
+
+    -1 if the line cannot be broken.
+    """
+    place = line.find(" ", start + 1)
+    if place < 0:
+        return -1
+    following = line.find(" ", place + 1)
+    while following >= 0 and width(line[:following]) <= columns:
+        place = following
+        following = line.find(" ", place + 1)
+    if not line[place:].strip(" "):
+        return -1  # only spaces follow
+    return place

@@ -1,4 +1,4 @@
-"""Text for terminals: tables, bars, and a league while it is played. What others wrote cannot upset them."""
+"""Text for terminals: tables, bars, and a live view of a league. Text by others is made harmless first."""
 
 from __future__ import annotations
 
@@ -13,83 +13,109 @@ BAR_COLUMNS = 30
 
 
 def plain(value: object) -> str:
-    """A value as one line that leaves a terminal as it is."""
+    """A value as one line that does no harm to a terminal."""
     return "–" if value is None else harmless(value)
 
 
 def fit(text: str, columns: int) -> str:
-    """The text in at most so many columns."""
+    """The text, cut off to fit into this many columns."""
     if width(text) <= columns:
         return text
-    kept = ""
+    if columns <= 0:
+        return ""
+    beginning = ""
     for char in text:
-        if width(kept + char) >= columns:
+        # One column is left for the ellipsis.
+        if width(beginning + char) >= columns:
             break
-        kept += char
-    return f"{kept}…" if columns > 0 else ""
+        beginning += char
+    return f"{beginning}…"
 
 
-def counted(number: int, what: str) -> str:
-    """1 match, 2 matches."""
-    ending = "" if number == 1 else "es" if what.endswith(("ch", "ss")) else "s"
-    return f"{number} {what}{ending}"
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: 1 match, 2 matches."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith(("ch", "ss")):
+        return f"{number} {noun}es"
+    return f"{number} {noun}s"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Aligned lines: numbers to the right, everything else to the left."""
-    texts = [[plain(cell) for cell in row] for row in rows]
-    right = [bool(rows) and all(type(row[at]) in (int, float) for row in rows) for at in range(len(head))]
-    widths = [max(width(row[at]) for row in (list(head), *texts)) for at in range(len(head))]
-    return [_line(row, widths, right) for row in (list(head), *texts)]
+    """Aligned lines: columns of numbers to the right, all others to the left."""
+    texts = [list(head)]
+    texts += [[plain(cell) for cell in row] for row in rows]
+    # The text of a number does not tell whether it is one, so the values themselves decide.
+    widths = []
+    are_numbers = []
+    for column in range(len(head)):
+        widths.append(max(width(row[column]) for row in texts))
+        are_numbers.append(bool(rows) and all(type(row[column]) in (int, float) for row in rows))
+    return [_line(row, widths, are_numbers) for row in texts]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], are_numbers: Sequence[bool]) -> str:
     padded = []
-    for cell, columns, to_the_right in zip(cells, widths, right, strict=True):
+    for cell, columns, is_number in zip(cells, widths, are_numbers, strict=True):
         blanks = " " * (columns - width(cell))
-        padded.append(blanks + cell if to_the_right else cell + blanks)
+        if is_number:
+            padded.append(blanks + cell)
+        else:
+            padded.append(cell + blanks)
     return GAP.join(padded).rstrip()
 
 
 def bar(done: int, total: int, columns: int) -> str:
-    """How far something is, as a bar."""
-    filled = columns * done // total if total else 0
+    """A bar that shows how much is done."""
+    filled = 0
+    if total:
+        filled = columns * done // total
     return "█" * filled + "░" * (columns - filled)
 
 
 MOST_NAMED = 10
 STANDINGS = ("rank", "player", "name", "points", "played", "won", "drawn", "lost", "technical")
+STANDINGS_FIELDS = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
 
 
 def render_standings(document: Mapping[str, Any]) -> list[str]:
     """The table of /api/standings."""
-    names = ("rank", "player_id", "display_name", "points", "played", "wins", "draws", "losses")
-    technical = document["technical_losses"]
-    rows = [[*(row[name] for name in names), technical[row["player_id"]]] for row in document["standings"]]
+    technical_losses = document["technical_losses"]
+    rows = []
+    for standing in document["standings"]:
+        row = [standing[name] for name in STANDINGS_FIELDS]
+        row.append(technical_losses[standing["player_id"]])
+        rows.append(row)
     return table(STANDINGS, rows)
 
 
 def champion(row: Mapping[str, Any]) -> str:
-    """Who won, by the first row of a table."""
+    """A line that names the champion, made from the first row of the final table."""
     return paint(f"Champion: {row['display_name']} ({row['player_id']}), {row['points']} points", Style.STRONG)
 
 
 def unverified(matches: Sequence[str]) -> str:
-    """A note under a table: which of its results nothing proves."""
-    named = ", ".join(map(plain, matches[:MOST_NAMED])) + (" …" if len(matches) > MOST_NAMED else "")
-    return f"{counted(len(matches), 'result')} unverified, without a seed that proves the draw: {named}"
+    """A note under a table that names its unverified results."""
+    names = ", ".join(map(plain, matches[:MOST_NAMED]))
+    if len(matches) > MOST_NAMED:
+        names += " …"
+    return f"{counted(len(matches), 'result')} unverified, without a seed that proves the draw: {names}"
 
 
 def progress(league: Mapping[str, Any]) -> str:
-    """How far a league is, by its /api/league."""
-    reason = league["waiting_reason"]
-    waiting = f", {league['waiting']}" + (f" ({reason})" if reason else "") if league["waiting"] else ""
+    """The progress of a league in words, from its /api/league."""
+    waiting = ""
+    if league["waiting"]:
+        waiting = f", {league['waiting']}"
+        reason = league["waiting_reason"]
+        if reason:
+            waiting += f" ({reason})"
     if not league["rounds"]:
         return f"waiting for registrations{waiting}"
-    over = ", completed" if league["state"] == "LEAGUE_COMPLETED" else waiting
+    ending = ", completed" if league["state"] == "LEAGUE_COMPLETED" else waiting
     return (
         f"round {league['round']} of {league['rounds']}, "
-        f"{league['matches_completed']} of {league['matches_total']} matches{over}"
+        f"{league['matches_completed']} of {league['matches_total']} matches{ending}"
     )
 
 
@@ -97,60 +123,74 @@ def progress(league: Mapping[str, Any]) -> str:
 
 
 class Screen:
-    """Whoever shows a league; this one shows nothing (for --json)."""
+    """Shows a league while it is played. This one shows nothing (for --json)."""
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
-        """The league as it is now, and its table (/api/league, /api/standings)."""
+        """Show the league and its table, as in /api/league and /api/standings."""
 
     def end(self) -> None:
-        """There is nothing more to show."""
+        """Clean up after the last picture."""
 
 
 def screen_for(stream: TextIO) -> Screen:
-    """What fits where the output goes."""
-    return LiveScreen(stream) if is_capable(stream) else LineScreen(stream)
+    """The screen that suits a stream."""
+    if is_capable(stream):
+        return LiveScreen(stream)
+    return LineScreen(stream)
 
 
 class LineScreen(Screen):
-    """One line whenever a round is over."""
+    """Prints one line whenever a round is over."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._shown = -1
+        self._printed_round = -1
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
-        finished = league["round"] - (league["state"] != "LEAGUE_COMPLETED")
-        if finished > self._shown and league["rounds"]:
-            self._shown = finished
+        if not league["rounds"]:
+            return
+        finished = league["round"]
+        if league["state"] != "LEAGUE_COMPLETED":
+            finished -= 1
+        if finished > self._printed_round:
+            self._printed_round = finished
             show(progress(league), self._stream)
 
 
 class LiveScreen(Screen):
-    """Progress bar and table, drawn over what was drawn before."""
+    """Draws a progress bar and the table, each time over the last picture."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._drawn = 0
+        self._drawn_lines = 0
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
         size = shutil.get_terminal_size()
-        drawn = bar(league["matches_completed"], league["matches_total"], min(BAR_COLUMNS, size.columns // 3))
-        lines = [f"{drawn}  {progress(league)}", "", *render_standings(standings)]
+        columns = min(BAR_COLUMNS, size.columns // 3)
+        progress_bar = bar(league["matches_completed"], league["matches_total"], columns)
+        lines = [f"{progress_bar}  {progress(league)}", "", *render_standings(standings)]
+        # A picture as high as the terminal would scroll, and could not be drawn over.
         room = size.lines - 2
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… and {len(lines) - room + 1} more"]
         lines = [fit(line, size.columns - 1) for line in lines]
-        self._draw([shown(paint(drawn, Style.GOOD), self._stream) + lines[0].removeprefix(drawn), *lines[1:]])
+        # The bar is painted last: a colour code must not count as columns when lines are cut off.
+        painted_bar = shown(paint(progress_bar, Style.GOOD), self._stream)
+        lines[0] = painted_bar + lines[0].removeprefix(progress_bar)
+        self._draw(lines)
 
     def _draw(self, lines: Sequence[str]) -> None:
-        up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        self._stream.write(up + "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J")
+        # Each line is cleared before it is drawn, and everything below the last one at the end.
+        text = "".join(f"\x1b[2K{line}\n" for line in lines) + "\x1b[J"
+        if self._drawn_lines:
+            text = f"\x1b[{self._drawn_lines}A{text}"
+        self._stream.write(text)
         self._stream.flush()
-        self._drawn = len(lines)
+        self._drawn_lines = len(lines)
 
     def end(self) -> None:
-        """The last picture is taken away: what follows says it all."""
-        if self._drawn:
-            self._stream.write(f"\x1b[{self._drawn}A\x1b[J")
+        """Remove the last picture: the lines that follow say it all."""
+        if self._drawn_lines:
+            self._stream.write(f"\x1b[{self._drawn_lines}A\x1b[J")
             self._stream.flush()
-            self._drawn = 0
+            self._drawn_lines = 0

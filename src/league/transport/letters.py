@@ -21,7 +21,7 @@ import msgspec
 from msgspec import structs
 
 from league.gateway import forms, normalise, understanding
-from league.gateway.assignments import is_answered_freely, name_of_round
+from league.gateway.foreign_assignments import is_answered_freely, name_of_round
 from league.gateway.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
@@ -100,6 +100,13 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
     @property
     def calls_tool(self) -> bool:
         return self.is_mcp and self.convention is Convention.TOOLS
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether this is neither a message nor a question of the protocol."""
+        if self.message_type is not None or not isinstance(self.content, Unsealed):
+            return False
+        return any(violation.code == "E036" for violation in self.content.violations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Listener(Enum):
 
 
 class PingAnswer(NamedTuple):
-    """Who answered, and in a few words how."""
+    """The listener that answered, and its answer in a few words."""
 
     listener: Listener
     detail: str

@@ -21,8 +21,8 @@ from typing import Final
 
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES, family_of
-from league_kit.conventions import Object
-from league_kit.wire import RawRequest
+from league_kit.kit_conventions import Object
+from league_kit.kit_wire import RawRequest
 
 MANAGER: Final = "manager"
 REFEREE: Final = "referee"

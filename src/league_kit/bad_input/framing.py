@@ -18,7 +18,7 @@ from league_kit.bad_input.cases import (
     encoded,
     refused,
 )
-from league_kit.wire import RawRequest
+from league_kit.kit_wire import RawRequest
 
 PING: Final = encoded(call_of({}, "ping"))
 FRAMING: Final = "HTTP.framing"

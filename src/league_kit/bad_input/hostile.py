@@ -27,10 +27,10 @@ from league_kit.bad_input.wrong_messages import wrong_messages
 from league_kit.clauses import clauses, for_role, is_below
 from league_kit.kit import Kit, Notify, Options, open_kit
 from league_kit.kit_server import KitServer
+from league_kit.kit_wire import Trouble
 from league_kit.outcome import CheckOutcome, broken, kept, untestable, warning
 from league_kit.record import Probe, RunRecord
 from league_kit.runner import CheckReport, CheckResult
-from league_kit.wire import Trouble
 
 UNCHANGED: Final = "KEEPING.refused_changes_nothing"
 STRANGER: Final = "only a member can send it, and the kit is not a member"

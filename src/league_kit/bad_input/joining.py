@@ -32,10 +32,10 @@ from league_kit.bad_input.cases import (
 )
 from league_kit.bad_input.wrong_messages import right_message
 from league_kit.kit import Kit
+from league_kit.kit_messages import LEAGUE
 from league_kit.kit_server import HOSTED
-from league_kit.messages import LEAGUE
+from league_kit.kit_wire import RawRequest, send_request
 from league_kit.record import Arrival, Probe
-from league_kit.wire import RawRequest, send_request
 
 START_S: Final = 20.0
 """How long a league may take to give the kit's referee its match once everybody has registered."""

@@ -23,7 +23,7 @@ from league_kit.bad_input.cases import (
     refused,
 )
 from league_kit.bad_input.wrong_messages import bad_endpoints, right_message
-from league_kit.wire import RawRequest
+from league_kit.kit_wire import RawRequest
 
 Fields = dict[str, Any]
 """A message (Any: JSON)."""

@@ -26,7 +26,7 @@ from league_kit.bad_input.cases import (
     posted,
     refused,
 )
-from league_kit.wire import RawRequest
+from league_kit.kit_wire import RawRequest
 
 FILE: Final = "bad_input.json"
 Fields = dict[str, Any]

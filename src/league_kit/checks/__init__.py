@@ -6,18 +6,25 @@ from collections.abc import Mapping
 from functools import cache
 
 from league_kit.checks import (
-    errors,
-    fields,
-    general,
-    matches,
-    notifications,
-    registration,
-    transport,
+    error_checks,
+    field_checks,
+    general_checks,
+    match_checks,
+    notification_checks,
+    registration_checks,
+    transport_checks,
 )
 from league_kit.clauses import clauses_for
 from league_kit.outcome import Check
 
-SECTIONS = (transport, errors, registration, matches, notifications, general)
+SECTIONS = (
+    transport_checks,
+    error_checks,
+    registration_checks,
+    match_checks,
+    notification_checks,
+    general_checks,
+)
 
 
 @cache
@@ -27,5 +34,5 @@ def player_checks() -> Mapping[str, Check]:
     for section in SECTIONS:
         checks.update(section.CHECKS)
     observable = clauses_for("player")
-    checks.update(fields.checks(observable, checks))
+    checks.update(field_checks.checks(observable, checks))
     return {name: checks[name] for name in [*observable, *checks] if name in checks}

@@ -13,9 +13,9 @@ from typing import Concatenate, Final, ParamSpec
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS
+from league_kit.kit_wire import Trouble
 from league_kit.outcome import CheckOutcome, broken, kept, untestable
 from league_kit.record import Probe, RunRecord
-from league_kit.wire import Trouble
 
 More = ParamSpec("More")
 Judge = Callable[Concatenate[RunRecord, More], CheckOutcome]

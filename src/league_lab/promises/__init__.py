@@ -10,6 +10,6 @@ games, draws and tables is written here a second time (`rules`). Nor may a check
 
 from league_lab.promises.checking import PROMISES, check
 from league_lab.promises.evidence import Evidence, RecordedCall, Recovery
-from league_lab.promises.findings import PromiseFinding, PromiseReport
+from league_lab.promises.promise_findings import PromiseFinding, PromiseReport
 
 __all__ = ["PROMISES", "Evidence", "PromiseFinding", "PromiseReport", "RecordedCall", "Recovery", "check"]

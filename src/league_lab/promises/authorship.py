@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from league import events as e
-from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league_lab.promises.findings import Breach, call_at, event_at, no_manager_journal
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Statement,
     attempt_of,
     inner,
@@ -15,6 +13,8 @@ from league_lab.promises.history import (
     places,
     text,
 )
+from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
+from league_lab.promises.promise_findings import Breach, call_at, event_at, no_manager_journal
 from league_lab.promises.secrecy import secrets_of, unobservable
 
 

@@ -18,7 +18,7 @@ from league_lab.promises import (
     verdicts,
 )
 from league_lab.promises.evidence import Evidence
-from league_lab.promises.findings import Promise, PromiseFinding, PromiseReport, no_traffic
+from league_lab.promises.promise_findings import Promise, PromiseFinding, PromiseReport, no_traffic
 
 PROMISES: Sequence[Promise] = (
     Promise(

@@ -15,9 +15,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import Evidence, RecordedCall
-from league_lab.promises.findings import Breach, call_at, event_at
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Attempt,
     attempt_in,
     inner,
@@ -27,6 +25,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import Evidence, RecordedCall
+from league_lab.promises.promise_findings import Breach, call_at, event_at
 from league_lab.promises.results import winner_in
 
 REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import Evidence, Object
-from league_lab.promises.findings import Breach, call_at, event_at
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Attempt,
     attempt_of,
     inner,
@@ -17,6 +15,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import Evidence, Object
+from league_lab.promises.promise_findings import Breach, call_at, event_at
 
 
 class _Draw(NamedTuple):

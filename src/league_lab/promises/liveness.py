@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from league import events as e
 from league_lab.promises.evidence import Evidence
-from league_lab.promises.findings import Breach
+from league_lab.promises.promise_findings import Breach
 
 AT_THE_END = "at the end"
 

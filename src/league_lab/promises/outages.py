@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 from league import events as e
 from league.protocol.tokens import MANAGER
-from league_lab.promises.evidence import Evidence
-from league_lab.promises.findings import Breach, breaches_at, event_at, no_manager_journal
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Attempt,
     attempt_of,
     by_attempt,
@@ -25,6 +23,8 @@ from league_lab.promises.history import (
     schedule_of,
     settings_of,
 )
+from league_lab.promises.evidence import Evidence
+from league_lab.promises.promise_findings import Breach, breaches_at, event_at, no_manager_journal
 
 NOTICED_WITHIN_S = 4.0
 """A probe takes 3 seconds: the manager notices players that stay away for so long after a report."""

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
-from league_lab.promises.findings import Breach, breaches_in, event_at, no_manager_journal
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Slot,
     has_technical_loss,
     inner,
@@ -17,6 +15,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
+from league_lab.promises.promise_findings import Breach, breaches_in, event_at, no_manager_journal
 
 # --- promise 2: a match has one result --------------------------------------------------------------------------------
 

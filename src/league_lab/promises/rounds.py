@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 from league import events as e
 from league.protocol.tokens import MANAGER
-from league_lab.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, RecordedCall
-from league_lab.promises.findings import Breach, breaches_in, call_at
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Slot,
     TableHistory,
     members,
@@ -24,6 +22,8 @@ from league_lab.promises.history import (
     schedule_of,
     whole,
 )
+from league_lab.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, RecordedCall
+from league_lab.promises.promise_findings import Breach, breaches_in, call_at
 from league_lab.promises.standings import rows_in
 
 REPEATABLE = ("refused", "busy")

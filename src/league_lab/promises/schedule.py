@@ -12,9 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import Evidence, RecordedCall
-from league_lab.promises.findings import Breach, breaches_at, call_at, event_at
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Slot,
     members,
     objects,
@@ -25,6 +23,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import Evidence, RecordedCall
+from league_lab.promises.promise_findings import Breach, breaches_at, call_at, event_at
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league_lab.promises.findings import Breach, call_at, no_traffic
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Attempt,
     Statement,
     attempt_of,
@@ -21,6 +19,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
+from league_lab.promises.promise_findings import Breach, call_at, no_traffic
 from league_lab.promises.rules import SIMULTANEOUS
 
 RESULTS = ("GAME_OVER", "MATCH_RESULT_REPORT")

@@ -7,16 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
-from league_lab.promises.findings import (
-    Breach,
-    breaches_at,
-    call_at,
-    event_at,
-    no_manager_journal,
-    no_traffic,
-)
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     TableHistory,
     inner,
     objects,
@@ -27,6 +18,15 @@ from league_lab.promises.history import (
     settings_of,
     text,
     whole,
+)
+from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
+from league_lab.promises.promise_findings import (
+    Breach,
+    breaches_at,
+    call_at,
+    event_at,
+    no_manager_journal,
+    no_traffic,
 )
 from league_lab.promises.rules import MatchOutcome, Row, ranked
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league_lab.promises.evidence import Evidence, Object
-from league_lab.promises.findings import Breach, breaches_at, call_at, event_at
-from league_lab.promises.history import (
+from league_lab.promises.event_history import (
     Attempt,
     attempt_in,
     attempt_of,
@@ -22,6 +20,8 @@ from league_lab.promises.history import (
     text,
     whole,
 )
+from league_lab.promises.evidence import Evidence, Object
+from league_lab.promises.promise_findings import Breach, breaches_at, call_at, event_at
 from league_lab.promises.rules import (
     CannotJudgeError,
     MatchOutcome,

@@ -12,7 +12,7 @@ from typing import TypeVar
 from league.events import LeagueSettings
 from league.workers import worker_pool
 from league_lab.promises import PromiseFinding, check
-from league_lab.promises.history import in_force
+from league_lab.promises.event_history import in_force
 from league_lab.simulation.faults import KINDS
 from league_lab.simulation.world import World
 

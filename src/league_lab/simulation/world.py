@@ -33,7 +33,7 @@ from league.gateway.giving import METHODS, Giving
 from league.gateway.guest import Guest
 from league.gateway.words import USUAL_PATH
 from league.machine import Ask, Machine
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.player.competitor import Competitor
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import Role
@@ -55,8 +55,8 @@ from league_lab.simulation.misbehaviour import (
 )
 from league_lab.simulation.network import CallRecord, Network
 from league_lab.simulation.node import Node
-from league_lab.simulation.operator import Operator
 from league_lab.simulation.power import PowerCuts
+from league_lab.simulation.simulated_operator import Operator
 
 ENROLMENT_KEY = "what the manager and its own referees know"
 PATIENCE_S = 12 * 3600.0

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from league import events as e
-from league.gateway.assignments import GetAssignedMatches
+from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import SEARCH_S, SEARCH_SLOWLY_S
 from league.machine import Failure, Information, Refusal
 from league.protocol.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
-from league.referee.context import RefereeSettings
+from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]
@@ -119,7 +119,7 @@ def test_what_registrations_do_not_tell_is_asked_of_the_list_of_matches(how: str
 def test_when_nobody_tells_it_is_reported_and_asked_again() -> None:
     rig = nobody_there(in_vain(told(), Refusal("E029", "ask something else")))
     assert "player_A_endpoint of R1M1 is missing" in rig.desk.trouble
-    assert "say it with --player P01=URL" in rig.desk.trouble
+    assert "set it with --player P01=URL" in rig.desk.trouble
     assert "E029 ask something else" in rig.desk.trouble
     (recorded,) = rig.of(e.DeviationRecorded)
     assert (recorded.code, recorded.requirement) == ("E003", "ROUND_ANNOUNCEMENT.matches[].player_A_endpoint")
@@ -212,7 +212,7 @@ def test_nobody_loses_a_match_because_nobody_is_at_the_documents_port() -> None:
 def test_a_player_whose_id_holds_no_number_lives_at_no_documented_port() -> None:
     rig = in_vain(told(documented(a="alice", b="player_c8d1")))
     assert (pings(rig), homes(rig)) == ([], [])
-    assert "say it with --player alice=URL" in rig.desk.trouble
+    assert "set it with --player alice=URL" in rig.desk.trouble
 
 
 @pytest.mark.requirement("MATCH.addresses_by_port")

@@ -10,7 +10,7 @@ import pytest
 
 from league import events as e
 from league.gateway import forms
-from league.gateway.assignments import GetAssignedMatches
+from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import POLL_AFTER_S, POLL_S, POLL_SLOWLY_S, POLLS_IN_VAIN
 from league.gateway.tools import Tool, pick
 from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.gateway.reports import in_all_words
+from league.gateway.foreign_reports import in_all_words
 from league.machine import Address
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading, seal

@@ -15,7 +15,7 @@ from league.hosting import author_news
 from league.hosting.author_news import AuthorNews
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
-from league.player.league import QueryAnswer
+from league.player.league_queries import QueryAnswer
 from league.protocol.messages import LeagueQueryResponse
 from league.protocol.parts import QueryError, StandingsRow
 from league.terminal import console
@@ -166,7 +166,7 @@ def test_a_hook_that_never_returns_keeps_nobody_from_ending() -> None:
             await asyncio.Event().wait()
 
     async def then(told: AuthorNews, _: FakeAgent) -> None:
-        told.tell([ROUND] * (author_news.KEPT + 5))
+        told.tell([ROUND] * (author_news.MOST_WAITING + 5))
         await told.stop()
 
     with_news(Stuck(), then)

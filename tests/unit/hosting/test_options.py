@@ -24,7 +24,7 @@ from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
 from league.terminal import USAGE, CommandError
 from league.terminal.addresses import LOOPBACK, seen_by_others
-from league_minds.options import ModelOptions
+from league_minds.model_options import ModelOptions
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
@@ -58,10 +58,12 @@ def refused(role: type[RoleOptions], *arguments: str) -> str:
 def test_tables_that_outgrow_the_documents_are_told() -> None:
     assert size_notice(60, "strict") == ""
     told = size_notice(61, "compat")
-    assert "61 players: tables will pass 10 KB. Document 4" in told
+    assert "61 players: tables will be larger than 10 KB. Document 4" in told
     assert ("14.1" in told, "100 rows" in told, "strict" in told) == (True, False, False)
-    assert "a table of at most 100 rows" in size_notice(101, "compat")
-    assert size_notice(101, "strict").endswith("agents in the strict profile refuse the tables, this manager's profile")
+    assert "tables to 100 rows" in size_notice(101, "compat")
+    assert size_notice(101, "strict").endswith(
+        "agents in the strict profile refuse the tables (this manager is strict)"
+    )
 
 
 # --- whose a setting is -----------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def test_what_is_no_player_with_an_address_is_refused(said: str) -> None:
 def test_a_player_that_lives_in_two_places_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     homes = ("--player", "P01=http://h:1", "--player", "P01=http://h:2")
     assert main(["referee", "--manager", "http://127.0.0.1:1", *homes]) == USAGE
-    assert "P01 cannot live at http://h:1/mcp and at http://h:2/mcp" in capsys.readouterr().err
+    assert "P01 has two addresses, http://h:1/mcp and http://h:2/mcp" in capsys.readouterr().err
 
 
 @pytest.mark.requirement("MATCH.addresses_configured")
@@ -317,7 +319,7 @@ def test_a_wrong_file_is_told_with_its_key_in_one_sentence(text: str, told: str,
 def test_a_tiebreaker_that_does_not_exist_is_told_before_anything_starts(tmp_path: Path) -> None:
     told = read(ManagerOptions, "--config", stored(tmp_path, 'tiebreakers = ["points", "luck"]'))
     with pytest.raises(
-        CommandError, match="tiebreakers: 'luck' is none of draws, head_to_head, points, wins"
+        CommandError, match="tiebreakers: 'luck' is not one of draws, head_to_head, points, wins"
     ) as refusal:
         league_settings(told, datetime(2026, 5, 1, tzinfo=UTC))
     assert refusal.value.status == USAGE

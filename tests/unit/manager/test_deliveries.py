@@ -6,7 +6,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Letter, Pong, Refusal
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.envelope import Reading, Unsealed, unseal
 from league.protocol.messages import RoundAnnouncement
 from tests.support.managed import Managed, Sent, code_of, settings

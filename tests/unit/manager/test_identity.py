@@ -9,7 +9,7 @@ import pytest
 
 from league import events as e
 from league.machine import Refusal
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol import tokens
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import THREE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol.endpoints import EndpointPolicy
 from league.protocol.messages import RegisterResponse
 from tests.support.managed import Managed, agent_of, code_of

@@ -9,7 +9,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Pong
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, read_allowance
 from league.protocol.envelope import Reading

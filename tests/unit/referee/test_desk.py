@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league.gateway.reports import ReportInAllWords
+from league.gateway.foreign_reports import ReportInAllWords
 from league.machine import Failure, Operate, Ping, Pong, Refusal
 from league.protocol import tokens
 from league.protocol.messages import (
@@ -22,7 +22,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.referee.context import RefereeSettings
+from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import (
     HERE,
     LEAGUE,

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.gateway.reports import ReportInAllWords
+from league.gateway.foreign_reports import ReportInAllWords
 from league.machine import Failure, Information, Inquiry, Letter
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, LeagueQuery, MatchResultReport
-from league.referee import assignments
+from league.referee import assigned_matches
 from league.transport import letters
 from league.transport.letters import Speaker
 from tests.support.player_rig import ME as PLAYER
@@ -327,8 +327,8 @@ def test_abroad_a_match_without_referee_id_is_ours_by_host_and_port(here: str, i
     ],
 )
 def test_this_machine_has_many_names(told: str, here: str) -> None:
-    assert assignments._is_same(told, here)
-    assert not assignments._is_same(told, here.replace(":8", ":9"))
+    assert assigned_matches._is_same(told, here)
+    assert not assigned_matches._is_same(told, here.replace(":8", ":9"))
 
 
 def test_under_our_manager_the_address_must_be_ours_to_the_letter() -> None:

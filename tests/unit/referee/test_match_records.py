@@ -16,8 +16,8 @@ from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import MESSAGE_LIMIT, encode_body
 from league.protocol.messages import MatchResultReport
-from league.referee import messages
-from league.referee.context import LONGEST_DETAIL
+from league.referee import referee_messages
+from league.referee.referee_context import LONGEST_DETAIL
 from league.reports.journals import Journals, records_of
 from league.transport import letters
 from league.transport.letters import Speaker
@@ -76,7 +76,7 @@ def test_a_manager_that_does_not_ask_for_the_record_gets_none() -> None:
 
 
 def test_a_record_that_makes_a_report_too_large_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "LARGEST_REPORT", 1_000)
+    monkeypatch.setattr(referee_messages, "LARGEST_REPORT", 1_000)
     rig = Rig().given(announced(record_wanted=True))
     rig.plays()
     assert reported(rig).match_record is None
@@ -87,9 +87,9 @@ def test_the_largest_report_is_no_larger_than_a_manager_takes() -> None:
     rig = Rig().given(announced(record_wanted=True))
     rig.plays()
     message = msgspec.structs.replace(reported(rig), match_record=None)
-    room = messages.LARGEST_REPORT - len(encode_body(message))
+    room = referee_messages.LARGEST_REPORT - len(encode_body(message))
     largest = msgspec.structs.replace(message, match_record=["x" * (room - len(',"match_record":[""]'))])
-    assert len(encode_body(largest)) == messages.LARGEST_REPORT
+    assert len(encode_body(largest)) == referee_messages.LARGEST_REPORT
     to = Address("league_manager", "http://127.0.0.1:8000/mcp", token=f"tok_REF999999_{'x' * 64}")
     assert len(letters.write_call(10**12, largest, encode_body(largest), to)) <= MESSAGE_LIMIT
 

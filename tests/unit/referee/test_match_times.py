@@ -8,7 +8,7 @@ from league import events as e
 from league.machine import Blame, Failure, Pong, Refusal
 from league.protocol.exchanges import RetrySchedule
 from league.protocol.messages import ChooseParityCall, GameError, GameInvitation
-from league.referee.context import RefereeSettings
+from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import CALLS, START, Rig, announced
 
 

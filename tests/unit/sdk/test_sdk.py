@@ -198,12 +198,12 @@ def test_a_slip_is_named_and_nothing_else_is_guessed() -> None:
     shown = partial(authors.illegal_choice, "Mine", call=CALL, options=("even", "odd"))
     assert "returned ' ODD', which is not legal; did you mean 'odd'?\n" in shown(value=" ODD")
     assert "returned 'heads', which is not legal\n" in shown(value="heads")
-    assert "wrong (E004)" in shown(value="heads")
+    assert "rejects it (E004)" in shown(value="heads")
     moved = authors.illegal_choice("Mine", "5", MOVE, ("0", "4"))
-    assert "wrong (E024)" in moved
+    assert "rejects it (E024)" in moved
     assert "Legal: '0', '4'." in moved
     number = authors.no_choice("Mine", 4, MOVE, ("0", "4"))
-    assert number.startswith("Mine returned 4, which is no text that can be sent; did you mean '4'?\n")
+    assert number.startswith("Mine returned 4, which is not text that can be sent; did you mean '4'?\n")
 
 
 def test_a_report_stays_short_and_shows_no_token() -> None:
@@ -250,7 +250,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (None, "cannot load authored:Mine: there is no module 'authored' here"),
         ("class Yours: ...", "cannot load authored:Mine: authored has no class 'Mine'; its classes: Yours"),
         ("import numbers\nMine = 3", "cannot load authored:Mine: authored has no class 'Mine'; its classes: none"),
-        ("class Mine: ...", "Mine is no strategy: it has no method choose(self, turn), and it is no league.Player"),
+        (
+            "class Mine: ...",
+            "Mine is not a strategy: it has no method choose(self, turn), and it is not a league.Player",
+        ),
     ],
 )
 def test_what_is_no_player_is_told_in_one_sentence(

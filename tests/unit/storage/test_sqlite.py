@@ -14,7 +14,7 @@ import pytest
 
 from league.machine import Entry
 from league.storage import file_lock
-from league.storage.files import SCHEMA_VERSION, backup
+from league.storage.journal_files import SCHEMA_VERSION, backup
 from league.storage.notices import Durable, JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal

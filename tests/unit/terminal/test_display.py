@@ -123,4 +123,4 @@ def test_commands_at_a_terminal_are_coloured_and_break_between_words(tmp_path: P
     assert told.startswith("\x1b[31mleague verify:\x1b[0m ")
     helped = at_a_terminal(tmp_path, "check", "--help", NO_COLOR="1")
     assert "\x1b" not in helped
-    assert "--hostile sends hundreds of bad inputs, each of which must\nbe refused" in helped
+    assert "--hostile sends hundreds of bad inputs. The agent must\nrefuse each of them" in helped

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from league.events import Event, RoundFinished
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 from league.reports.journals import apply, first_manager, manager_with
 from league.storage.reading import JournalReader

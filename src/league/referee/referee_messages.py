@@ -1,4 +1,4 @@
-"""What a referee says in a match: invitations, calls, GAME_ERROR, GAME_OVER and the report."""
+"""Writes a referee's messages in a match: invitations, calls, GAME_ERROR, GAME_OVER and the report."""
 
 from __future__ import annotations
 
@@ -22,19 +22,33 @@ from league.protocol.messages import (
     GameOver,
     MatchResultReport,
 )
-from league.protocol.parts import CallContext, GameResult, MoveRequest, Object, Record, Result, ResultDetails, RetryInfo
+from league.protocol.parts import (
+    CallContext,
+    GameResult,
+    MoveRequest,
+    Object,
+    Record,
+    Result,
+    ResultDetails,
+    RetryInfo,
+)
 from league.protocol.versions import PROTOCOL
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"
 LARGEST_REPORT: Final = MESSAGE_LIMIT - 512
-"""With its token and the request around it, it is no larger than a manager takes (R-24)."""
-_ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = ("PLAYER_A", "PLAYER_B")
+"""With its token and the request around it, it is no larger than a manager accepts (R-24)."""
+_ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = (
+    "PLAYER_A",
+    "PLAYER_B",
+)
 
 
 def awaited_type(match: Match) -> str:
-    """The message that answers what is asked now."""
-    return match.game.wire.response_type if match.turn else JOIN
+    """Return the type of the message that answers the current question."""
+    if match.turn:
+        return match.game.wire.response_type
+    return JOIN
 
 
 def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitation:
@@ -52,14 +66,17 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
         opponent_id=assignment.players[1 - seat],
         player_id=assignment.players[seat],
         draw_commitment=draw.commitment(
-            bytes.fromhex(assignment.seed), assignment.league_id, assignment.match_id, assignment.attempt
+            bytes.fromhex(assignment.seed),
+            assignment.league_id,
+            assignment.match_id,
+            assignment.attempt,
         ),
         attempt=assignment.attempt,
     )
 
 
 def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> ChooseParityCall | GameMoveCall:
-    """The call for a choice, as the game has it."""
+    """Write the call for a choice, as the game has it."""
     assignment = match.taken
     request = match.game.wire.move_request(match.position, seat)
     if request is not None:
@@ -93,7 +110,7 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a GAME_ERROR is about. `retry` is the retry or correction about to be made, None after the last."""
+    """The subject of a GAME_ERROR. `retry` is the retry or correction about to be made, None after the last."""
 
     code: str
     detail: str
@@ -106,10 +123,16 @@ class Fault:
 
 
 def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) -> GameError:
-    """To the player at fault, with the retry data where any document looks for it (R-14)."""
+    """Write the error for the player at fault, with the retry data where any document looks for it (R-14)."""
     name = ERRORS[fault.code].name
     player_id = match.taken.players[seat]
-    count = fault.max_retries if fault.retry is None else fault.retry
+    count = fault.retry
+    if count is None:
+        # There is no other retry: all of them were made.
+        count = fault.max_retries
+    next_retry_at = None
+    if fault.retry_at is not None:
+        next_retry_at = timestamps.write(fault.retry_at)
     return GameError(
         **seal(sender, now, match.conversations[seat]),
         match_id=match.taken.match_id,
@@ -128,7 +151,7 @@ def game_error(match: Match, seat: Seat, fault: Fault, sender: str, now: float) 
         retry_info=RetryInfo(
             retry_count=count,
             max_retries=fault.max_retries,
-            next_retry_at=None if fault.retry_at is None else timestamps.write(fault.retry_at),
+            next_retry_at=next_retry_at,
             time_remaining=fault.time_remaining,
         ),
         context=fault.context,
@@ -145,7 +168,7 @@ def _consequence(fault: Fault) -> str:
 
 
 def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
-    """The same for both players but for the conversation, and the same after a restart."""
+    """Write GAME_OVER for both players: the same but for the conversation, and the same after a restart."""
     decided = match.decided
     assert decided is not None
     result = msgspec.convert(decided.game_result, GameResult)
@@ -164,9 +187,9 @@ def game_over(match: Match, sender: str) -> tuple[GameOver, GameOver]:
 
 
 def report(match: Match, sender: str) -> MatchResultReport:
-    """The report, with the record of the match where the manager takes it so and it is not too large: then the manager
-    asks for it."""
+    """Write the report, with the record of the match if the manager accepts it so."""
     if match.taken.record_wanted:
+        # A record that is too large stays here, and the manager asks for it.
         whole = _report(match, sender, list(match.events))
         if len(msgspec.json.encode(whole)) <= LARGEST_REPORT:
             return whole

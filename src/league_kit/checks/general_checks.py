@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from league.protocol import timestamps, tokens
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league_kit.checks.common import if_joined, if_reached, own_id
-from league_kit.messages import LEAGUE, REFEREE
+from league_kit.kit_messages import LEAGUE, REFEREE
 from league_kit.outcome import Check, CheckOutcome, broken, kept, untestable
 from league_kit.record import QUESTIONS, RegisteredAgent, RunRecord, tokens_known
 

@@ -17,7 +17,8 @@ from league_kit.checks.common import (
     not_busy,
     refused,
 )
-from league_kit.conventions import DOCUMENTED
+from league_kit.kit_conventions import DOCUMENTED
+from league_kit.kit_wire import Trouble
 from league_kit.outcome import (
     Check,
     CheckOutcome,
@@ -28,7 +29,6 @@ from league_kit.outcome import (
     warning,
 )
 from league_kit.record import NO_ENDPOINT, AnswerPlace, Arrival, Probe, RunRecord
-from league_kit.wire import Trouble
 
 SPEAKS: Final[Mapping[Convention, str]] = {
     Convention.TOOLS: "this player takes only MCP's tools/call",

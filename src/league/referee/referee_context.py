@@ -14,7 +14,11 @@ from league.protocol import tokens
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, RetrySchedule
-from league.protocol.messages import MatchResultReport, Message, RoundAnnouncement
+from league.protocol.messages import (
+    MatchResultReport,
+    Message,
+    RoundAnnouncement,
+)
 from league.referee.match import Docket, Match
 
 LONGEST_DETAIL = 300
@@ -22,10 +26,10 @@ LONGEST_DETAIL = 300
 
 @dataclass(frozen=True, slots=True)
 class RefereeSettings:
-    """`retries` and `move_seconds` are for managers that do not say how often a player is asked again, and how long a
-    choice may take; `ask_standings`: ask for the table once a round, also when the assignment has all we need of it.
-    Where players live that no manager tells: `players`, by their ids, and `agents_config`, which reads the file of that
-    name anew."""
+    """The settings of a referee. `retries` and `move_seconds` are for managers that do not say how often a player is
+    asked again, and how long a choice may take; `ask_standings`: ask for the table once a round, even if the assignment
+    has all we need of it. `players` and `agents_config`, which reads the file of that name anew, have addresses of
+    players that no manager tells us."""
 
     profile: Profile = "compat"
     retries: RetrySchedule = EXCHANGES["GAME_INVITATION"].retries
@@ -36,7 +40,7 @@ class RefereeSettings:
 
     @property
     def is_strict(self) -> bool:
-        """Only what the documents say is understood, and nothing is found out."""
+        """True if only messages of the documents are understood, and nothing is tried beyond them."""
         return self.profile == "strict"
 
 
@@ -90,7 +94,11 @@ class NoGuest:
         pass
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
-        raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
+        raise PeerError(
+            "E036",
+            f"there is no method {inquiry.method!r} here",
+            requirement="RPC.method",
+        )
 
     def assigned(self, method: str, now: float) -> None:
         pass
@@ -101,23 +109,38 @@ class NoGuest:
 
 @dataclass(slots=True)
 class RefereeContext(Context):
-    """`docket` holds all matches, `membership` who we are and who our manager is, `guest` what a manager by others
-    needs."""
+    """The shared parts of a referee: `docket` holds all matches, `membership` who we are and who our manager is,
+    `guest` speaks with managers by others."""
 
     settings: RefereeSettings
     docket: Docket
     membership: Membership = field(init=False)
     guest: Guest = field(init=False)
 
-    def record(self, match: Match, player_id: str, deviations: Iterable[Violation], now: float) -> list[Violation]:
-        """A player deviates from the documents: recorded once per player and kind. What is new is returned."""
+    def record(
+        self,
+        match: Match,
+        player_id: str,
+        deviations: Iterable[Violation],
+        now: float,
+    ) -> list[Violation]:
+        """Record a player's deviations, once per player and kind; return those that are new."""
         new = []
         for deviation in deviations:
-            if (player_id, deviation.code, deviation.requirement) not in self.docket.deviations:
-                about = {**match.named, "player_id": player_id, "detail": quotable(deviation.detail)}
-                code = deviation.code
-                self.happened(PlayerDeviated(at=now, **about, code=code, requirement=deviation.requirement))
-                new.append(deviation)
+            kind = (player_id, deviation.code, deviation.requirement)
+            if kind in self.docket.deviations:
+                continue
+            self.happened(
+                PlayerDeviated(
+                    at=now,
+                    **match.named,
+                    player_id=player_id,
+                    code=deviation.code,
+                    requirement=deviation.requirement,
+                    detail=quotable(deviation.detail),
+                )
+            )
+            new.append(deviation)
         return new
 
 
@@ -128,8 +151,11 @@ OpenGuest = Callable[[RefereeContext, Take, Callable[[float], None]], Guest]
 
 
 def quotable(detail: str) -> str:
-    """What others wrote, as we keep and repeat it: short, on one line, and without tokens."""
-    text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in tokens.hidden_in(detail))
+    """Return a text by others as we keep and repeat it: short, on one line, and without tokens."""
+    text = tokens.hidden_in(detail)
+    # Nearly all texts are printable; in the others a control character is shown as its escape.
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
     if len(text) <= LONGEST_DETAIL:
         return text
     return text[: LONGEST_DETAIL - 1] + "…"

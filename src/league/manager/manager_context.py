@@ -57,7 +57,14 @@ class ManagerContext(Context):
         """Follow the lifecycle's table. A trigger that does not apply changes nothing and is no event."""
         state = lifecycle.after(member.state, trigger)
         if state != member.state:
-            self.happened(AgentStateChanged(at=now, agent_id=member.agent_id, state=state, why=why or trigger))
+            self.happened(
+                AgentStateChanged(
+                    at=now,
+                    agent_id=member.agent_id,
+                    state=state,
+                    why=why or trigger,
+                )
+            )
 
     def record(self, agent_id: str, deviations: Iterable[Violation], now: float) -> None:
         """Record deviations that were accepted, once per agent and kind."""
@@ -81,7 +88,10 @@ class ManagerContext(Context):
 
     def retries(self, *, refused_only: bool = False) -> RetrySchedule:
         """Return the retries that this league's settings ask for."""
-        return RetrySchedule(tuple(self.ledger.settings.retry_delays_s), refused_only=refused_only)
+        return RetrySchedule(
+            tuple(self.ledger.settings.retry_delays_s),
+            refused_only=refused_only,
+        )
 
     def is_reachable(self, member: Member, now: float) -> bool:
         """True if the circuit breaker lets calls to this member pass."""
@@ -122,7 +132,14 @@ class ManagerContext(Context):
         attempt: int = 0,
     ) -> str:
         """Return the token that `sender` shows `receiver`. Anybody else who shows it is found out."""
-        token = tokens.derive(key, sender, receiver, self.ledger.settings.league_id, match_id, attempt)
+        token = tokens.derive(
+            key,
+            sender,
+            receiver,
+            self.ledger.settings.league_id,
+            match_id,
+            attempt,
+        )
         about = f" in {match_id}" if attempt else ""
         self.audiences.setdefault(tokens.verifier(token), f"{sender} shows {receiver}{about}")
         return token
@@ -137,9 +154,18 @@ class ManagerContext(Context):
         if len(earlier) < MAX_REFUSALS and not any(_is_same(refused, refusal) for refusal in earlier):
             self.happened(refused)
 
-    def line(self, member: Member, purpose: Purpose = Purpose.TELL, pause_s: float = 0.0) -> Line:
+    def line(
+        self,
+        member: Member,
+        purpose: Purpose = Purpose.TELL,
+        pause_s: float = 0.0,
+    ) -> Line:
         """Open a line for a message that an agent must understand, in whatever form."""
-        to = Address(member.agent_id, member.endpoint, convention=convention_of(member.convention))
+        to = Address(
+            member.agent_id,
+            member.endpoint,
+            convention=convention_of(member.convention),
+        )
         return self.book.line(to, purpose, pause_s)
 
     def check_league(self, read: Unsealed) -> None:
@@ -182,4 +208,12 @@ def _is_same(refused: RequestRefused, earlier: RequestRefused) -> bool:
     return all(getattr(refused, name) == getattr(earlier, name) for name in _TOLD_APART_BY)
 
 
-_TOLD_APART_BY = ("request", "role", "name", "endpoint", "code", "match_id", "attempt")
+_TOLD_APART_BY = (
+    "request",
+    "role",
+    "name",
+    "endpoint",
+    "code",
+    "match_id",
+    "attempt",
+)

@@ -15,9 +15,9 @@ from league_kit.checks.common import (
     own_id,
     refuses_stranger,
 )
+from league_kit.kit_wire import Trouble
 from league_kit.outcome import Check, CheckOutcome, Verdict, broken, kept, untestable, warning
 from league_kit.record import Arrival, Probe, RunRecord
-from league_kit.wire import Trouble
 
 
 @if_reached

@@ -8,9 +8,9 @@ from functools import partial
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.judge import shown
 from league_kit.checks.common import if_reached, is_empty_ack, not_busy, refuses_stranger
+from league_kit.kit_wire import Trouble
 from league_kit.outcome import Check, CheckOutcome, broken, kept, untestable, warning
 from league_kit.record import Probe, RunRecord
-from league_kit.wire import Trouble
 
 BROADCASTS = ("announcement", "standings", "round completed", "league completed")
 REPEATED = ("announcement again", "standings again", "game over again")

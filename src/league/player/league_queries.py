@@ -17,9 +17,9 @@ from league.calling.delivery import (
 )
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
-from league.player.context import NO_CONVERSATION, NO_MATCH, PlayerContext
 from league.player.credentials import SenderIdentity
 from league.player.news import error_in, result_in, round_in, standings_in
+from league.player.player_context import NO_CONVERSATION, NO_MATCH, PlayerContext
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, PeerError, Retry

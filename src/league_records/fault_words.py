@@ -17,7 +17,7 @@ from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
-from league_records.clauses import ClauseRef, at_field, cite, clause_of, named, question, violated
+from league_records.broken_clauses import ClauseRef, at_field, cite, clause_of, named, question, violated
 from league_records.match_facts import MatchFacts
 
 SILENT: Final = ("E001", "E009", "E045")

@@ -29,13 +29,13 @@ from league.agent.agent import Shown
 from league.events import Event
 from league.hosting.background import Background
 from league.hosting.serving import HostedAgent
-from league.manager.league import LeagueManager
+from league.manager.league_manager import LeagueManager
 from league.storage.notices import JournalError
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
 
 if TYPE_CHECKING:
-    from league_dashboard.answers import Answering
-    from league_dashboard.history import LeagueHistory, Moment
+    from league_dashboard.answer_times import Answering
+    from league_dashboard.league_history import LeagueHistory, Moment
     from league_dashboard.league_view import LeagueView
     from league_dashboard.live_page import LivePage
     from league_dashboard.rendering import Renderer

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from msgspec import structs
 
+from league.gateway.foreign_json import as_object
 from league.protocol.errors import Stage, Violation
 from league.protocol.fields import Ordinal, Text
 from league.protocol.messages import MatchResultReport, Request
@@ -18,7 +19,10 @@ from league.protocol.parts import Object, Result
 KIND = "MATCH_RESULT_REPORT"
 _WINNERS = ("winner", "winner_id", "winner_player_id")
 _DRAW = "DRAW"
-_SIDES = (("player_A", "player_a", "player1"), ("player_B", "player_b", "player2"))
+_SIDES = (
+    ("player_A", "player_a", "player1"),
+    ("player_B", "player_b", "player2"),
+)
 _WON = frozenset({"WIN", "WON", "WINNER"})
 _LOST = frozenset({"LOSS", "LOST", "LOSE", "LOSER"})
 _DETAILS = ("drawn_number", "choices", "number_parity", "draw_seed")
@@ -39,23 +43,31 @@ def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
     """Return the report as the documents have it, and its deviations; E039 among them is a contradiction, which is
     refused."""
     flat = _seated(content)
-    is_mapped = flat is not None
-    content = content if flat is None else flat
+    if flat is not None:
+        content = flat
     result = content.get("result")
-    if isinstance(result, dict) and "winner" in result and not is_mapped:
-        return content, ()
-    winners = list(_winners(result if isinstance(result, dict) else content))
+    if isinstance(result, dict):
+        # The report of the documents, or one with another name for the winner.
+        if "winner" in result and flat is None:
+            return content, ()
+        winners = list(_winners(result))
+    else:
+        winners = list(_winners(content))
     if not winners:
         return content, ()
     winner = winners[0]
-    if any(other != winner for other in winners):
+    # What is said twice must be the same both times.
+    if any(another != winner for another in winners):
         return content, (_contradiction(winners),)
     if isinstance(result, dict):
         whole: Fields = {"score": {}, **result, "winner": winner}
         deviation = _deviation("result.winner", "the winner is under winner")
     else:
         whole = _gathered(content, winner)
-        deviation = _deviation("result", "winner, score and details stand in an object of that name")
+        deviation = _deviation(
+            "result",
+            "winner, score and details stand in an object of that name",
+        )
     return {**content, "message_type": KIND, "result": whole}, (deviation,)
 
 
@@ -66,10 +78,9 @@ def _contradiction(winners: list[str | None]) -> Violation:
 
 
 def _seated(content: Fields) -> Fields | None:
-    """Return a report with a `players` map by ids, in it or in its result, as one that says the same by the players'
-    seats, flat; None for any other."""
-    result = content.get("result")
-    inner = result if isinstance(result, dict) else {}
+    """Return a report that has a `players` map by id, in it or in its result, as one with flat fields for each seat;
+    None for any other report."""
+    inner = as_object(content.get("result"))
     for source in (content, inner):
         players = source.get("players")
         if _is_map_of_players(players):
@@ -100,31 +111,40 @@ def _winners(source: Mapping[str, Any]) -> Iterator[str | None]:
     """Yield the winner each time it is said: None for a draw."""
     for name in _WINNERS:
         winner = source.get(name, _MISSING)
-        if winner is None or isinstance(winner, str):
-            yield None if winner == _DRAW else winner
+        if winner == _DRAW:
+            yield None
+        elif winner is None or isinstance(winner, str):
+            yield winner
     ids = [_of_side(source, side, ("_id", "")) for side in _SIDES]
     outcomes = [_of_side(source, side, ("_result", "_outcome")) for side in _SIDES]
-    words = [outcome.upper() if isinstance(outcome, str) else "" for outcome in outcomes]
+    words = []
+    for outcome in outcomes:
+        is_word = isinstance(outcome, str)
+        words.append(outcome.upper() if is_word else "")
     if words == [_DRAW, _DRAW]:
         yield None
-    for seat, (word, opponents_word) in enumerate(zip(words, reversed(words), strict=True)):
-        if word in _WON and opponents_word in _LOST | {""} and isinstance(ids[seat], str):
+    for seat, word in enumerate(words):
+        has_opponent_lost = words[1 - seat] in _LOST or not words[1 - seat]
+        if word in _WON and has_opponent_lost and isinstance(ids[seat], str):
             yield ids[seat]
 
 
 def _of_side(source: Mapping[str, Any], side: tuple[str, ...], endings: tuple[str, ...]) -> Any:
-    """Return what is said of the player on one side, by whatever name (Any: JSON of others)."""
+    """Return what the report says of the player on one side, under any name (Any: JSON of others)."""
     for ending in endings:
         for start in side:
-            if f"{start}{ending}" in source:
-                return source[f"{start}{ending}"]
+            name = f"{start}{ending}"
+            if name in source:
+                return source[name]
     return None
 
 
 def _gathered(content: Fields, winner: str | None) -> Fields:
-    """Build `result` out of fields that lie about."""
-    score = content.get("score")
-    result: Fields = {"winner": winner, "score": score if isinstance(score, dict) else {}}
+    """Build `result` out of the fields that stand flat in the report."""
+    result: Fields = {
+        "winner": winner,
+        "score": as_object(content.get("score")),
+    }
     details = _details(content)
     ids = [_of_side(content, side, ("_id", "")) for side in _SIDES]
     if all(isinstance(player_id, str) for player_id in ids):
@@ -140,8 +160,7 @@ def _gathered(content: Fields, winner: str | None) -> Fields:
 
 
 def _details(content: Fields) -> Fields:
-    details = content.get("details")
-    details = dict(details) if isinstance(details, dict) else {}
+    details = dict(as_object(content.get("details")))
     details |= {name: content[name] for name in _DETAILS if name in content}
     if content.get("status") in _STATUSES:
         details.setdefault("status", content["status"])
@@ -183,19 +202,28 @@ def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAll
     """Write a report for a manager that is not ours: nobody can see from outside what it counts."""
     result = report.result
     details = result.details
-    choices = (details.choices if details else None) or {}
+    choices: Mapping[str, Any] = {}
+    drawn_number = None
+    if details is not None:
+        choices = details.choices or {}
+        drawn_number = details.drawn_number or None
     rows: dict[str, Object] = {}
     fields = structs.asdict(report)
     for seat, (player, points) in zip(("player_a", "player_b"), result.score.items(), strict=True):
-        row: Object = {"choice": choices.get(player), "score": points, "result": _outcome(report, player)}
+        row: Object = {
+            "choice": choices.get(player),
+            "score": points,
+            "result": _outcome(report, player),
+        }
         rows[player] = row
         fields[f"{seat}_id"] = player
         fields |= {f"{seat}_{name}": value for name, value in row.items()}
     fields["winner_id"] = result.winner
     fields["players"] = rows
-    fields["drawn_number"] = (details and details.drawn_number) or None
+    fields["drawn_number"] = drawn_number
     fields["round_id"] = round_name or report.round_id
-    del fields["match_record"]  # it would mean nothing to it
+    # A manager by others could do nothing with it.
+    del fields["match_record"]
     return ReportInAllWords(**fields)
 
 
@@ -207,4 +235,6 @@ def _outcome(report: MatchResultReport, player_id: str) -> str:
         return "WIN"
     if details is not None and details.status == "TECHNICAL_LOSS":
         return "TECHNICAL_LOSS"
-    return _DRAW if winner is None else "LOSS"
+    if winner is None:
+        return _DRAW
+    return "LOSS"

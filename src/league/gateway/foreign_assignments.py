@@ -1,6 +1,8 @@
-"""How matches are given to a referee outside the documents (spec sections 13.4, 13.5): START_MATCH and its like, one
-match at a time, or a list in answer to a question. Ours sends them to referees that know nothing else, and reads them,
-in whatever spelling, as the announcement they stand for. The spelling is theirs, the values are judged like any others.
+"""Ways outside the documents to give a match to a referee (spec sections 13.4, 13.5).
+
+A manager may send START_MATCH or MATCH_ASSIGNMENT, one match at a time, or answer GET_ASSIGNED_MATCHES with a list. Our
+manager sends the first two to referees that know nothing else; our referee reads all three, in any spelling, as the
+announcement they stand for. Only the spelling is free: the values are judged like those of an announcement.
 """
 
 from __future__ import annotations
@@ -8,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from msgspec import structs
 
+from league.gateway.foreign_json import Fields, as_object, first_text, flattened, text_in
 from league.machine import ADDRESS_QUERIES
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
@@ -65,8 +68,13 @@ class MatchAssignment(StartMatch, kw_only=True, frozen=True, tag="MATCH_ASSIGNME
 def spelled_out(players: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the players' ids and endpoints, in the order of their seats, by every name that referees look for."""
     fields: dict[str, str] = {}
+    # Nobody can see from outside which spelling a referee looks for, so the message has them all.
     for letter, number, (player_id, endpoint) in zip("ab", "12", players, strict=True):
-        for seat in (f"player_{letter.upper()}", f"player_{letter}", f"player{number}"):
+        for seat in (
+            f"player_{letter.upper()}",
+            f"player_{letter}",
+            f"player{number}",
+        ):
             fields[f"{seat}_id"] = player_id
             fields[f"{seat}_endpoint"] = endpoint
         fields[f"player_{letter}"] = player_id
@@ -98,9 +106,6 @@ def is_answered_freely(sent: Message) -> bool:
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------
 
-Fields = Mapping[str, Any]
-"""What came (Any: JSON of others)."""
-
 
 class _Seat(NamedTuple):
     """One of the two players of a match, as the announcement names it, and as others do."""
@@ -118,8 +123,16 @@ class Home(NamedTuple):
 
 
 _SEATS: Final = (
-    _Seat(0, "player_A", ("player_A", "player_a", "player1", "player_1", "playerA")),
-    _Seat(1, "player_B", ("player_B", "player_b", "player2", "player_2", "playerB")),
+    _Seat(
+        0,
+        "player_A",
+        ("player_A", "player_a", "player1", "player_1", "playerA"),
+    ),
+    _Seat(
+        1,
+        "player_B",
+        ("player_B", "player_b", "player2", "player_2", "playerB"),
+    ),
 )
 _ENDINGS: Final = ("_endpoint", "_url", "_contact_endpoint", "_address")
 _IDS: Final = ("player_id", "id", "agent_id")
@@ -129,9 +142,27 @@ _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 UNNAMED_LEAGUE: Final = "league"
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
-_PLAYERS: Final = ("players", "registrations", "registered_players", "directory", "player_directory", "agents")
+_PLAYERS: Final = (
+    "players",
+    "registrations",
+    "registered_players",
+    "directory",
+    "player_directory",
+    "agents",
+)
 _WRAPPERS: Final = ("data", "result", "registrations")
-_DONE: Final = frozenset({"COMPLETED", "COMPLETE", "DONE", "FINISHED", "ENDED", "REPORTED", "CANCELLED", "CANCELED"})
+_DONE: Final = frozenset(
+    {
+        "COMPLETED",
+        "COMPLETE",
+        "DONE",
+        "FINISHED",
+        "ENDED",
+        "REPORTED",
+        "CANCELLED",
+        "CANCELED",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +175,8 @@ class Assignee:
 
 
 def announcement_in(assigned: Fields, assignee: Assignee, now: float) -> Unsealed:
-    """Read an announcement, to be opened like one that came as such. What a manager need not say, because it says it to
-    us and means this game, is filled in."""
+    """Read an assignment as an announcement, still to be judged like one. What the manager may leave out, because it
+    talks to us about this game, is filled in."""
     fields = all_of(assigned)
     match = {name: fields[name] for name in _ANNOUNCED if name in fields}
     match.setdefault("game_type", "even_odd")
@@ -154,10 +185,14 @@ def announcement_in(assigned: Fields, assignee: Assignee, now: float) -> Unseale
     for seat in _SEATS:
         match |= _player(fields, seat)
     announcement = {
-        **seal(_sender(fields), now, _text(fields, "conversation_id") or "conv-unknown"),
+        **seal(
+            _sender(fields),
+            now,
+            text_in(fields, "conversation_id") or "conv-unknown",
+        ),
         "message_type": "ROUND_ANNOUNCEMENT",
         "auth_token": fields.get("auth_token"),
-        "league_id": _text(fields, "league_id") or assignee.league_id or UNNAMED_LEAGUE,
+        "league_id": text_in(fields, "league_id") or assignee.league_id or UNNAMED_LEAGUE,
         "round_id": _round(fields),
         "matches": [match],
     }
@@ -166,14 +201,13 @@ def announcement_in(assigned: Fields, assignee: Assignee, now: float) -> Unseale
 
 
 def all_of(match: Fields) -> Fields:
-    """Return what is said of a match, also one level deeper."""
-    inner = match.get("match")
-    return {**inner, **match} if isinstance(inner, dict) else match
+    """Return the fields of a match, including those one level deeper."""
+    return flattened(match, "match")
 
 
 def deviation(method: str) -> Violation:
-    """Return what is recorded of a manager that assigns like this."""
-    detail = f"a referee is given its matches by ROUND_ANNOUNCEMENT, not by {method}"
+    """Return the deviation of a manager that assigns like this."""
+    detail = f"a referee gets its matches by ROUND_ANNOUNCEMENT, not by {method}"
     return Violation("E036", "method", detail, "RPC.method", lenient=True)
 
 
@@ -182,12 +216,15 @@ def deviation(method: str) -> Violation:
 
 def number_in(name: object) -> int | None:
     """Return the number in a name such as "R1"; None if there is none."""
+    # In Python a truth value is a number, too.
     if isinstance(name, int) and not isinstance(name, bool):
         return name
     if not isinstance(name, str):
         return None
     numbered = _NUMBERED.fullmatch(name)
-    return int(numbered[1]) if numbered else None
+    if numbered is None:
+        return None
+    return int(numbered[1])
 
 
 def name_of_round(name: object) -> str:
@@ -205,13 +242,18 @@ def _round(fields: Fields) -> object:
     """Return the number of the round; a name without a number in it is judged like any value."""
     name = _round_as_given(fields)
     number = number_in(name)
-    return name if number is None else number
+    if number is None:
+        return name
+    return number
 
 
 def _sender(fields: Fields) -> str:
-    """Return the sender: one that says that it is no manager is believed, and refused."""
-    sender = _text(fields, "sender") or ""
-    return sender if sender.partition(":")[0] in _MEMBERS else Role.MANAGER.value
+    """Return the sender, which is the manager unless it says otherwise."""
+    sender = text_in(fields, "sender") or ""
+    # A player or referee that says what it is, is believed: so the announcement is refused.
+    if sender.partition(":")[0] in _MEMBERS:
+        return sender
+    return Role.MANAGER.value
 
 
 # --- players ----------------------------------------------------------------------------------------------------------
@@ -230,6 +272,7 @@ def _player(fields: Fields, seat: _Seat) -> dict[str, str]:
 
 
 def _ids(fields: Fields, seat: _Seat) -> Iterator[str]:
+    """Yield the player's id wherever it is said, the surest place first."""
     for spelling in seat.spellings:
         yield from _texts(fields, (f"{spelling}_id", spelling))
     for player in _objects(fields, seat):
@@ -240,8 +283,10 @@ def _ids(fields: Fields, seat: _Seat) -> Iterator[str]:
 
 
 def _homes(fields: Fields, seat: _Seat, player_id: str | None) -> Iterator[str]:
+    """Yield the player's endpoint wherever it is said, the surest place first."""
     for spelling in seat.spellings:
-        yield from _texts(fields, tuple(spelling + ending for ending in _ENDINGS))
+        names = tuple(spelling + ending for ending in _ENDINGS)
+        yield from _texts(fields, names)
     for player in _objects(fields, seat):
         yield from _texts(player, _ADDRESSES)
     if player_id is not None:
@@ -251,7 +296,7 @@ def _homes(fields: Fields, seat: _Seat, player_id: str | None) -> Iterator[str]:
 def endpoints_in(fields: Fields) -> Fields:
     """Return the endpoints of players, by their ids."""
     by_id = fields.get("player_endpoints", fields.get("endpoints"))
-    return by_id if isinstance(by_id, dict) else {}
+    return as_object(by_id)
 
 
 def _objects(fields: Fields, seat: _Seat) -> Iterator[Fields]:
@@ -274,21 +319,21 @@ def _listed_player(fields: Fields, seat: _Seat) -> object:
 
 def home_in(player: Fields) -> Home | None:
     """Return the id and the endpoint of a registered player, if both are said."""
-    meta = player.get("player_meta")
-    fields = {**meta, **player} if isinstance(meta, dict) else player
-    player_id = next(_texts(fields, _IDS), None)
-    endpoint = next(_texts(fields, _ADDRESSES), None) or _at_said_port(fields)
+    fields = flattened(player, "player_meta")
+    player_id = first_text(fields, _IDS)
+    endpoint = first_text(fields, _ADDRESSES) or _at_said_port(fields)
     if player_id is None or endpoint is None:
         return None
     return Home(player_id, endpoint)
 
 
 def _at_said_port(player: Fields) -> str | None:
-    """Return the endpoint of a player of which only the port, perhaps with its host, is said."""
+    """Return the endpoint of a player for which only a port, and perhaps a host, is given."""
     port = player.get("port")
     if type(port) is not int:
         return None
-    return at_port(_text(player, "host") or "127.0.0.1", port)
+    host = text_in(player, "host") or "127.0.0.1"
+    return at_port(host, port)
 
 
 def at_port(host: str, port: int) -> str:
@@ -298,27 +343,26 @@ def at_port(host: str, port: int) -> str:
 
 def _texts(fields: Fields, names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
-        text = _text(fields, name)
+        text = text_in(fields, name)
         if text is not None:
             yield text
-
-
-def _text(fields: Fields, name: str) -> str | None:
-    value = fields.get(name)
-    return value if isinstance(value, str) and value else None
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 
 
 def _places(answer: Fields) -> list[Fields]:
-    """Return the answer, and what it may be wrapped in."""
-    wrapped = [answer.get(name) for name in _WRAPPERS]
-    return [answer, *(place for place in wrapped if isinstance(place, dict))]
+    """Return the answer, and the objects in it that may wrap a list."""
+    places = [answer]
+    for name in _WRAPPERS:
+        wrapper = answer.get(name)
+        if isinstance(wrapper, dict):
+            places.append(wrapper)
+    return places
 
 
 def _listed(answer: Fields, names: tuple[str, ...]) -> list[Fields]:
-    """Return the objects in the first list of such a name, in the answer or in what it is wrapped in."""
+    """Return the objects in the first list of such a name, in the answer or in one of its wrappers."""
     for place in _places(answer):
         # A wrapper may hold nothing but the list.
         for name in (*names, "result", "data"):
@@ -329,21 +373,27 @@ def _listed(answer: Fields, names: tuple[str, ...]) -> list[Fields]:
 
 
 def _by_id(answer: Fields) -> Iterator[Fields]:
-    """Yield the players of a directory that is kept by their ids: an address each, or an object with one."""
+    """Yield the players of a directory by id, whose entries are addresses or objects with one."""
     for place in _places(answer):
         for name in _PLAYERS:
             directory = place.get(name)
             if not isinstance(directory, dict):
                 continue
             for player_id, entry in directory.items():
-                fields = entry if isinstance(entry, dict) else {"endpoint": entry}
-                yield {"player_id": player_id, **fields}
+                if isinstance(entry, dict):
+                    yield {"player_id": player_id, **entry}
+                else:
+                    yield {"player_id": player_id, "endpoint": entry}
 
 
 def addresses_in(answer: Fields) -> dict[str, str]:
     """Return the addresses of the players in an answer to one of ADDRESS_QUERIES, or in an `agents_config.json`."""
-    homes = (home_in(player) for player in (*_by_id(answer), *_listed(answer, _PLAYERS)))
-    return dict(home for home in homes if home is not None)
+    addresses: dict[str, str] = {}
+    for player in (*_by_id(answer), *_listed(answer, _PLAYERS)):
+        home = home_in(player)
+        if home is not None:
+            addresses[home.player_id] = home.endpoint
+    return addresses
 
 
 def addresses_in_matches(answer: Fields) -> dict[str, str]:
@@ -361,7 +411,7 @@ def addresses_in_matches(answer: Fields) -> dict[str, str]:
 
 
 def usable(addresses: Mapping[str, str]) -> dict[str, str]:
-    """Return those that are addresses at all."""
+    """Return only those that really are URLs."""
     return {player: url for player, url in addresses.items() if is_url(url)}
 
 

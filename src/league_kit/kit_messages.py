@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from league.protocol import timestamps
 from league.protocol.versions import KIT_LEAGUE as LEAGUE
 from league.protocol.versions import PROTOCOL
-from league_kit.conventions import Object
+from league_kit.kit_conventions import Object
 
 __all__ = ["LEAGUE", "MessageWriter", "number_in"]
 REFEREE = "REF01"

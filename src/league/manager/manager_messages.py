@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.events import Bulletin, WalkoverDecided
-from league.manager.context import ManagerPart
 from league.manager.ledger import Ledger, ScheduledMatch
+from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.conventions import Convention
@@ -173,7 +173,12 @@ class Messages(ManagerPart):
 
     def _record(self, player: Member) -> Record:
         tally = self._ledger.standings.tallies[player.agent_id]
-        return Record(wins=tally.wins, losses=tally.losses, draws=tally.draws, points=tally.points)
+        return Record(
+            wins=tally.wins,
+            losses=tally.losses,
+            draws=tally.draws,
+            points=tally.points,
+        )
 
     def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
         return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)

@@ -34,11 +34,16 @@ from league.manager.approval import Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.broadcasts import Broadcasts
-from league.manager.context import ManagerContext, RosterConventions
-from league.manager.dispatch import AnnouncingOnly, Dispatches, Giving, RefereeHabits
+from league.manager.dispatch import (
+    AnnouncingOnly,
+    Dispatches,
+    Giving,
+    RefereeHabits,
+)
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
-from league.manager.messages import Messages, table
+from league.manager.manager_context import ManagerContext, RosterConventions
+from league.manager.manager_messages import Messages, table
 from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
 from league.manager.queries import LeagueQueries
@@ -93,7 +98,11 @@ class LeagueManager(RoleMachine):
         self._is_awake = False
         self._operator = operator
         conventions = RosterConventions(self._ledger)
-        book = open_book(self._happened, lambda: self._ledger.settings.profile == "strict", conventions)
+        book = open_book(
+            self._happened,
+            lambda: self._ledger.settings.profile == "strict",
+            conventions,
+        )
         self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
 
     def _build(

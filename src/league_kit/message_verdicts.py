@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from league.games import reports
+from league.games import report_judging
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.exchanges import Role, speakers
@@ -131,7 +131,7 @@ def _judged(read: Unsealed, reading: Reading) -> DocumentVerdict:
     violations = list(read.violations)
     deviations = list(read.deviations)
     if isinstance(read.message, MatchResultReport):
-        for contradiction in reports.contradictions(read.message):
+        for contradiction in report_judging.contradictions(read.message):
             if contradiction.lenient and reading.profile == "compat":
                 deviations.append(contradiction)
             else:
