@@ -6,7 +6,7 @@ every two matches the opening changes. All chance comes from one generator, whic
 of a game and the random bytes of the strategies are drawn from it in the order in which they are needed. That order
 must never change, or an old seed would give new results.
 
-A strategy is code by somebody else. An exception, an illegal choice or a choice that takes too long (`watch.py`) is a
+A strategy is code by somebody else. An exception, an illegal choice or a choice that takes too long (`time_limit.py`) is a
 technical loss of that match, and the series goes on.
 """
 
@@ -29,7 +29,7 @@ from league.player.history import MatchHistory, PastMatch
 from league.player.strategies import CHANCE_BYTES, BuiltIn, Strategy, Turn
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import CallContext, MoveRequest
-from league_experiments.watch import OFF, TooSlow, Watch, watching
+from league_experiments.time_limit import OFF, TooSlow, Watch, watching
 
 NAMES: Final[Players] = ("P01", "P02")
 """The ids of the two strategies of a series."""

@@ -40,7 +40,7 @@ from league_experiments.series import (
     openings,
     play,
 )
-from league_experiments.watch import needs_process
+from league_experiments.time_limit import needs_process
 from league_statistics import points
 
 if TYPE_CHECKING:
