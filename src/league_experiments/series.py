@@ -6,8 +6,8 @@ every two matches the opening changes. All chance comes from one generator, whic
 of a game and the random bytes of the strategies are drawn from it in the order in which they are needed. That order
 must never change, or an old seed would give new results.
 
-A strategy is code by somebody else. An exception, an illegal choice or a choice that takes too long (`time_limit.py`) is a
-technical loss of that match, and the series goes on.
+A strategy is code by somebody else. An exception, an illegal choice or a choice that takes too long is a technical loss
+of that match, and the series goes on. `time_limit.py` says how long is too long.
 """
 
 from __future__ import annotations
