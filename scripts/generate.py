@@ -1,6 +1,6 @@
 """Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the
-examples of spec/examples/, the clauses the conformance kit carries, what `league --help` prints, and the pages of
-docs/reference/.
+examples of spec/examples/, the clauses the conformance kit carries, what `league --help` prints, the schemas of events,
+and the pages of docs/reference/.
 
 Run it as `python -m scripts.generate`. `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
@@ -27,7 +27,7 @@ from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
 from league_mcp.message_schemas import Clause, clauses, schema
-from scripts import bad_input, examples, features, http_api, reference
+from scripts import bad_input, examples, features, http_api, journal_schema, reference
 from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
@@ -356,6 +356,7 @@ def filled(page: str) -> str:
 def wanted() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content. The table of features comes first: the commands are found in it."""
     yield from features.files()
+    yield from journal_schema.files()
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"

@@ -6,7 +6,7 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+from league.version import __version__ as __version__
 
 __all__ = [
     "ChooseParityCall",

@@ -281,8 +281,9 @@ class Registration:
     def resume(self, now: float) -> None:
         """Register, unless we have done so from this address already."""
         member = self._membership
-        # The manager calls us at the endpoint we registered with.
-        has_moved = bool(member.registered_at) and member.registered_at != member.meta.contact_endpoint
+        # The manager calls us at the endpoint we registered with. Journals that began in format 1 do not name it;
+        # to register once more does no harm.
+        has_moved = member.registered_at != member.meta.contact_endpoint
         if not member.is_registered or has_moved:
             self.register(now)
 

@@ -43,3 +43,8 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
     enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"
     """Which agents may register. "guarded" admits all players, and referees by the rules of section 7.2."""
+    # The operator may change these two: EndpointsChanged then has the new values.
+    endpoints: Literal["local", "lan", "public"] = "local"
+    """How far away agents may be."""
+    allow_endpoint: tuple[str, ...] = ()
+    """Networks and hosts where agents may be, too."""

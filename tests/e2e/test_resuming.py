@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from league.events import EndpointsChanged, LeagueCreated
 from tests.support.processes import Option, Processes
 
 MADE_WITH: dict[str, Option] = {"players": 3, "rounds": 2, "profile": "strict", "late": "admit", "league_id": "spring"}
@@ -44,5 +45,24 @@ def test_what_would_make_it_another_league_is_refused(processes: Processes) -> N
     for option, known in OTHER_LEAGUES.items():
         done = processes.run("manager", "--port", "0", "--journal", journal, *option.split())
         assert done.returncode == 2, option
-        assert f"it has {known}; leave the option out to resume it" in done.stderr
+        assert f"which has {known}; leave the option out to resume this league" in done.stderr
     assert journal.read_bytes() == before
+
+
+def test_a_restart_keeps_the_rule_about_endpoints_and_may_change_it(processes: Processes) -> None:
+    journal = processes.journal("manager")
+    assert processes.manager(**MADE_WITH, endpoints="lan", allow_endpoint=("10.1.0.0/16", "lab:8101")).stop() == 0
+    assert processes.start("manager", journal=journal).stop() == 0
+    narrower = processes.start("manager", journal=journal, endpoints="local")
+    assert narrower.stop() == 0
+    assert "--endpoints local counts from now on: it was lan" in narrower.lines
+    again = processes.start("manager", journal=journal, endpoints="lan", allow_endpoint=("10.1.0.0/16", "lab:8101"))
+    assert again.stop() == 0
+    assert [line for line in again.lines if "counts from now on" in line] == [
+        "--endpoints lan counts from now on: it was local"
+    ]
+    [created] = processes.events("manager", LeagueCreated)
+    assert created.settings.endpoints == "lan"
+    assert created.settings.allow_endpoint == ("10.1.0.0/16", "lab:8101")
+    changes = [event.endpoints for event in processes.events("manager", EndpointsChanged)]
+    assert changes == ["local", "lan"]

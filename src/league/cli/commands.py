@@ -21,6 +21,7 @@ FEATURE = Feature(
         CommandRow("replay-match", "Run a league", "league.cli.operator"),
         CommandRow("close", "Run a league", "league.cli.operator"),
         CommandRow("backup", "Run a league", "league.cli.backup"),
+        CommandRow("migrate", "Run a league", "league.cli.migrate"),
         CommandRow("watch", "Watch and understand", "league.cli.watch_command"),
         CommandRow("standings", "Watch and understand", "league.cli.show"),
         CommandRow("schedule", "Watch and understand", "league.cli.show"),

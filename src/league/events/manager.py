@@ -16,6 +16,13 @@ class LeagueCreated(Event, frozen=True, kw_only=True):
     settings: LeagueSettings
 
 
+class EndpointsChanged(Event, frozen=True, kw_only=True):
+    """The operator restarted the manager with another rule about where agents may be."""
+
+    endpoints: Literal["local", "lan", "public"]
+    allow_endpoint: tuple[str, ...]
+
+
 class AgentRegistered(Event, frozen=True, kw_only=True):
     """An agent became a member. `verify` is V of its token; K is stored as the secret `derive/{agent_id}/{serial}`."""
 

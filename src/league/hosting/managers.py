@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
+from msgspec import structs
+
 from league import features
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import Event, LeagueCreated
+from league.events import EndpointsChanged, Event, LeagueCreated
 from league.features import PagesRow, ViewRow
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
@@ -32,7 +34,7 @@ from league.manager.league_manager import LeagueManager
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
-from league.protocol.endpoints import EndpointPolicy
+from league.protocol.endpoints import EndpointPolicy, read_allowance
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
@@ -114,9 +116,9 @@ def _print_notices(settings: LeagueSettings) -> None:
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
     endpoints = EndpointPolicy(
-        options.endpoints,
+        settings.endpoints,
         "same",
-        allowed=options.allow_endpoint,
+        allowed=tuple(map(read_allowance, settings.allow_endpoint)),
         own_port=port,
         is_own=addresses.is_own,
     )
@@ -207,22 +209,27 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         "announcement_lead_s": lead_s,
         "late_referees": options.late_referees and not is_official,
         "enrolment": options.enrolment or "guarded",
+        "allow_endpoint": tuple(map(str, options.allow_endpoint)),
     }
     return LeagueSettings(**settings)
 
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
 """The options that define a league: a journal is not resumed with other values of these."""
+MAY_CHANGE = ("endpoints", "allow_endpoint")
+"""The operator may widen or narrow these: new values count from the restart on."""
 
 
 def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
     """The settings of the league in this journal, or `settings` for a new league.
 
-    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused.
+    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused. The rule
+    about endpoints may change: otherwise a league whose agents must move could not go on.
     """
     stored = _stored_settings(location)
     if stored is None:
         return settings
+    changed: dict[str, object] = {}
     for row in options_of(ManagerOptions):
         if not row.setting or row.name not in options.given:
             continue  # a default never contradicts a journal
@@ -237,12 +244,17 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) ->
                 "leave the option out to resume this league, or name another --journal for a new one",
                 USAGE,
             )
-        notice = f"{flag} {_text(getattr(options, row.name))} is ignored: the league keeps its own"
+        option_text = _text(getattr(options, row.name))
+        if row.name in MAY_CHANGE:
+            console.complain(f"{flag} {option_text} counts from now on: it was {_text(stored_value) or 'not set'}")
+            changed[row.setting] = option_value
+            continue
+        notice = f"{flag} {option_text} is ignored: the league keeps its own"
         # Preset and start are stored in another form, which would mean nothing to the reader.
         if row.name not in ("preset", "start"):
             notice += f" {_text(stored_value)}"
         console.complain(notice)
-    return stored
+    return structs.replace(stored, **changed)
 
 
 def _stored_settings(location: str) -> LeagueSettings | None:
@@ -253,9 +265,15 @@ def _stored_settings(location: str) -> LeagueSettings | None:
     try:
         with open_for_reading(urls.parse(location).path) as journal:
             first = next(iter(journal.events()), None)
+            changes = journal.of_kind(EndpointsChanged)
     except JournalError:
         return None
-    return first.settings if isinstance(first, LeagueCreated) else None
+    if not isinstance(first, LeagueCreated):
+        return None
+    if not changes:
+        return first.settings
+    _, newest = changes[-1]
+    return structs.replace(first.settings, endpoints=newest.endpoints, allow_endpoint=newest.allow_endpoint)
 
 
 def _text(value: object) -> str:

@@ -239,15 +239,15 @@ class ManagerOptions(RoleOptions):
         least=0,
         placeholder="MINUTES",
     )
-    endpoints: Reach = option(
+    endpoints: Reach = league_setting(
+        "endpoints",
         TEXT,
-        "local",
         "how far away agents may be; each must be at the address it registers from",
         choices=("local", "lan", "public"),
     )
-    allow_endpoint: tuple[Allowance, ...] = option(
+    allow_endpoint: tuple[Allowance, ...] = league_setting(
+        "allow_endpoint",
         PLACES,
-        (),
         "a network (10.1.0.0/16), HOST or HOST:PORT where agents may also be, wherever they register from; "
         "may be repeated",
     )

@@ -32,6 +32,7 @@ from league.hosting import system
 from league.hosting.options import RoleOptions
 from league.machine import Machine
 from league.storage import urls
+from league.storage.formats import FORMAT
 from league.storage.journal_files import damaged
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.sqlite import Settings, SqliteJournal
@@ -325,9 +326,15 @@ def open_journal(
     settings = Settings(transcript=transcript)
     try:
         path = urls.parse(location).path
-        return SqliteJournal(path, agent.notice, identity=identity, settings=settings)
+        journal = SqliteJournal(path, agent.notice, identity=identity, settings=settings)
     except JournalError as error:
         raise CommandError(str(error)) from error
+    if journal.upgrade is not None:
+        console.complain(
+            f"{path} was in format {journal.upgrade.old_format} of an older version, and is in format {FORMAT} now; "
+            f"{journal.upgrade.backup} is a copy of it as it was"
+        )
+    return journal
 
 
 def open_shared(folder: str | None, beside: str = "") -> Followers | None:

@@ -15,7 +15,7 @@ import msgspec
 from league.calling.delivery import Delivery, is_refusal
 from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
-from league.events import Event, LeagueCreated, LeagueSettings, LeagueState
+from league.events import EndpointsChanged, Event, LeagueCreated, LeagueSettings, LeagueState
 from league.games import registry
 from league.machine import (
     Acknowledged,
@@ -95,6 +95,7 @@ class LeagueManager(RoleMachine):
                 f"no tiebreakers: {', '.join(sorted(unknown))}; there are {', '.join(sorted(TIEBREAKERS))}"
             )
         self._ledger = ledger or Ledger(settings)
+        self._chosen_settings = settings
         self._is_awake = False
         self._operator = operator
         conventions = RosterConventions(self._ledger)
@@ -266,6 +267,7 @@ class LeagueManager(RoleMachine):
         # The first event of a journal says what league it is of.
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
+        self._note_endpoints(now)
         if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
             self._keep_secret(OPERATOR, self._operator)
         if self.state == "WAITING_FOR_REGISTRATIONS":
@@ -273,6 +275,13 @@ class LeagueManager(RoleMachine):
                 self._probes.begin(agent_id, now)
         self._rounds.take_up(now)
         return self._conclude(now)
+
+    def _note_endpoints(self, now: float) -> None:
+        """Record the rule about endpoints if the operator changed it."""
+        chosen = self._chosen_settings
+        stored = self._ledger.settings
+        if chosen.endpoints != stored.endpoints or chosen.allow_endpoint != stored.allow_endpoint:
+            self._happened(EndpointsChanged(at=now, endpoints=chosen.endpoints, allow_endpoint=chosen.allow_endpoint))
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         # A call that failed by our own fault means that this process stood still.

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
@@ -241,6 +241,9 @@ class Ledger(Struct):
     def _created(self, event: events.LeagueCreated) -> None:
         self.settings = event.settings
         self.created = True
+
+    def _endpoints_changed(self, event: events.EndpointsChanged) -> None:
+        self.settings = structs.replace(self.settings, endpoints=event.endpoints, allow_endpoint=event.allow_endpoint)
 
     def _registered(self, event: events.AgentRegistered) -> None:
         # To a newcomer the rounds that are over are no news.
@@ -594,6 +597,7 @@ def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
 # Any: each handler takes the one event it is listed under.
 APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.LeagueCreated: Ledger._created,
+    events.EndpointsChanged: Ledger._endpoints_changed,
     events.AgentRegistered: Ledger._registered,
     events.ConventionLearned: Ledger._convention_learned,
     events.DispatchLearned: Ledger._dispatch_learned,

@@ -250,6 +250,17 @@ class Allowance:
     name: str = ""
     port: int | None = None
 
+    def __str__(self) -> str:
+        """Write it as `read_allowance` reads it."""
+        if self.network is None:
+            host = self.name
+        elif self.port is None:
+            return str(self.network)
+        else:
+            address = self.network.network_address
+            host = f"[{address}]" if address.version == 6 else str(address)
+        return host if self.port is None else f"{host}:{self.port}"
+
     def covers(self, endpoint: Endpoint, ip: IpAddress | None) -> bool:
         if self.port not in (None, endpoint.port):
             return False

@@ -5,29 +5,29 @@ It holds secrets: it, its companions (-wal, -shm) and its copies are for their o
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
+from league.storage import formats
+from league.storage.chain import digest_after
 from league.storage.journal import decode
 from league.storage.notices import JournalError, UnfitEventError
+from league.version import __version__
 
 APPLICATION = 0x4C475632
 """Marks a database file as a journal (PRAGMA application_id)."""
-SCHEMA_VERSION = 1
 OWNER_ONLY = 0o600
 WAL_LEFT_OVER = 64 << 20
 """After a burst the write-ahead log is cut back to this size."""
 
+# A change here, or to what an event holds, needs a new format: see formats.py.
 SCHEMA = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # `digest`: of all events up to this one, in the last event of each group: damage that SQLite does not see.
@@ -130,28 +130,100 @@ def create(path: Path, identity: Mapping[str, str]) -> None:
         _sync(path.parent)
 
 
-def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> sqlite3.Connection:
-    """Open the journal at `path`. The caller holds its lock."""
+class Upgrade(NamedTuple):
+    """A journal of an older format was brought up to date; `backup` is a copy of it as it was."""
+
+    old_format: int
+    backup: Path
+
+
+class OpenedJournal(NamedTuple):
+    """A journal that can be written."""
+
+    connection: sqlite3.Connection
+    upgrade: Upgrade | None
+
+
+def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> OpenedJournal:
+    """Open the journal at `path`, and bring it up to date if its format is older. The caller holds its lock."""
     with journal_errors(path, "opened"):
         _keep_private(path)
         _refuse_empty(path)
         connection = _connect(path, "rw", busy_s)
         try:
             check(connection, path)
-            verify_events(connection, path)
-            _prepare(connection, path)
-            # Also without anything to write: a file that may only be read shows itself here.
-            connection.execute("BEGIN IMMEDIATE")
             _compare(connection, path, identity)
+            upgrade = _upgrade(connection, path)
+            if upgrade is None:
+                verify_events(connection, path)
+            _prepare(connection, path)
+            # Also if nothing is new: a file that may only be read shows itself here.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(
+                """INSERT INTO meta VALUES (?, ?)
+                    ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value""",
+                (formats.WRITTEN_BY_KEY, __version__),
+            )
             connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise
-    return connection
+    return OpenedJournal(connection, upgrade)
+
+
+def _upgrade(connection: sqlite3.Connection, path: Path) -> Upgrade | None:
+    """Bring a journal of an older format up to date, after a copy of it was made beside it."""
+    old_format = formats.format_of(connection)
+    if old_format == formats.FORMAT:
+        return None
+    backup_path = _free_name(path, f"format-{old_format}")
+    _copy(connection, path, backup_path)
+    # One transaction: whenever this process dies, the file is in its old format or in the new one.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        formats.migrate(connection)
+        verify_events(connection, path)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return Upgrade(old_format, backup_path)
+
+
+def _free_name(path: Path, suffix: str) -> Path:
+    """The name of a copy beside a journal. Not *.db, which would make it one of the folder's journals."""
+    names = chain(
+        [path.with_name(f"{path.name}.{suffix}")],
+        (path.with_name(f"{path.name}.{suffix}-{number}") for number in count(2)),
+    )
+    return next(name for name in names if not name.exists())
 
 
 def open_readable(path: Path) -> sqlite3.Connection:
-    """Open the journal at `path` for reading only; another process may be writing it."""
+    """Open the journal at `path` for reading only; another process may be writing it.
+
+    A journal of an older format is read as if it had the newest; the file stays as it is.
+    """
+    with journal_errors(path, "read"):
+        connection = _open_unconverted(path)
+        try:
+            current = formats.current_form(connection)
+        except BaseException:
+            connection.close()
+            raise
+        if current is not connection:
+            connection.close()
+        return current
+
+
+def stored_format(path: Path) -> int:
+    """Return the format of the journal at `path`. JournalError if this version cannot read it."""
+    with journal_errors(path, "read"), closing(_open_unconverted(path)) as connection:
+        return formats.format_of(connection)
+
+
+def _open_unconverted(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     with journal_errors(path, "read"):
@@ -166,18 +238,13 @@ def open_readable(path: Path) -> sqlite3.Connection:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError if this is anything but a journal."""
+    """Raise JournalError if this is anything but a journal that this version can read."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal")
-    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    version = str(row[0]) if row else "none"
-    if not version.isdecimal():
-        raise JournalError(f"{path} is damaged: its schema version is {version!r}")
-    if int(version) > SCHEMA_VERSION:
-        raise JournalError(
-            f"{path} was written by a newer version of this program: its schema is {version}, known is {SCHEMA_VERSION}"
-        )
+    problem = formats.newer_format(connection)
+    if problem:
+        raise JournalError(f"{path} {problem}")
 
 
 def backup(path: Path, target: Path) -> None:
@@ -185,7 +252,7 @@ def backup(path: Path, target: Path) -> None:
     it holds the secrets too, since a league must be able to go on from it."""
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
-    with closing(open_readable(path)) as source:
+    with journal_errors(path, "read"), closing(_open_unconverted(path)) as source:
         _copy(source, path, target)
 
 
@@ -249,9 +316,19 @@ class _Examination(NamedTuple):
 def _sound(path: Path) -> int:
     try:
         with closing(_connect(path, "ro", 5.0)) as connection:
-            return _examine(connection).sound
+            return _examine_any(connection).sound
     except (*DISK_ERRORS, OSError):
         return 0
+
+
+def _examine_any(connection: sqlite3.Connection) -> _Examination:
+    """Examine a journal of any format that this version can read."""
+    current = formats.current_form(connection)
+    try:
+        return _examine(current)
+    finally:
+        if current is not connection:
+            current.close()
 
 
 def _examine(connection: sqlite3.Connection) -> _Examination:
@@ -277,17 +354,9 @@ def _examine(connection: sqlite3.Connection) -> _Examination:
     return _Examination(sound + len(group), is_whole=not group)
 
 
-def digest_after(digest: bytes, rows: Iterable[Sequence[object]]) -> bytes:
-    """Compute the digest of all events after one more group: of the digest before it, and of its rows."""
-    state = hashlib.sha256(digest)
-    for row in rows:
-        state.update(msgspec.msgpack.encode(row))
-    return state.digest()
-
-
 def verify_events(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if any event cannot be read, or is not as it was written."""
-    examination = _examine(connection)
+    examination = _examine_any(connection)
     if not examination.is_whole:
         raise JournalError(
             damaged(
@@ -365,7 +434,8 @@ def _build(connection: sqlite3.Connection, identity: Mapping[str, str]) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     for statement in SCHEMA:
         connection.execute(statement)
-    rows = {**identity, "schema_version": str(SCHEMA_VERSION)}
+    connection.execute(f"PRAGMA user_version = {formats.FORMAT}")
+    rows = {**identity, "schema_version": str(formats.FORMAT), formats.WRITTEN_BY_KEY: __version__}
     connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
 

@@ -104,7 +104,7 @@ class JournalReader:
 
     @property
     def meta(self) -> Mapping[str, str]:
-        """The journal's own facts: schema_version, created, role, league_id."""
+        """The journal's own facts: role, league_id, created, and those that formats.py writes."""
         return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
 
     @property

@@ -26,6 +26,7 @@ from threading import Lock, Thread
 from league.events import Event
 from league.machine import Entry
 from league.storage import journal_files
+from league.storage.chain import digest_after
 from league.storage.file_lock import FileLock
 from league.storage.journal import StorageError
 from league.storage.notices import Durable, Notify, WriteFailed
@@ -94,7 +95,7 @@ class _GroupWriter:
                 rows.append((seq, entry, at, kind, body))
             secrets += queued.secrets
         if rows:
-            digest = journal_files.digest_after(digest, rows)
+            digest = digest_after(digest, rows)
             journal_files.insert(self._connection, "events", _bound(rows, digest))
         if secrets:
             self._connection.executemany("INSERT OR REPLACE INTO secrets VALUES (?, ?)", secrets)
@@ -181,7 +182,7 @@ class SqliteJournal(JournalReader):
             journal_files.create(real, identity or {})
             self._lock = FileLock(real)
             opened.callback(self._lock.release)
-            connection = journal_files.open_writable(real, identity or {}, settings.busy_s)
+            connection, self.upgrade = journal_files.open_writable(real, identity or {}, settings.busy_s)
             opened.callback(connection.close)
             super().__init__(real, journal_files.open_readable(real))
             opened.callback(self._reading.close)

@@ -12,9 +12,11 @@ from threading import Event as Flag
 
 import pytest
 
+from league import __version__
 from league.machine import Entry
 from league.storage import file_lock
-from league.storage.journal_files import SCHEMA_VERSION, backup
+from league.storage.formats import FORMAT
+from league.storage.journal_files import backup
 from league.storage.notices import Durable, JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
@@ -238,7 +240,7 @@ def test_the_database_itself_refuses_to_change_an_event(
 def test_a_journal_knows_what_it_is_and_does_not_become_another(path: Path, notices: Notices) -> None:
     identity = {"role": "manager", "league_id": "spring", "created": "2026-01-15T10:00:00Z"}
     with SqliteJournal(path, notices, identity=identity) as journal:
-        assert journal.meta == {**identity, "schema_version": str(SCHEMA_VERSION)}
+        assert journal.meta == {**identity, "schema_version": str(FORMAT), "written_by": __version__}
     with SqliteJournal(path, notices, identity={"role": "manager", "created": "later"}) as journal:
         assert journal.meta["created"] == identity["created"]
     with pytest.raises(JournalError, match="is the journal of the role manager, not referee"):
@@ -262,11 +264,16 @@ def test_a_second_writer_is_told_who_holds_the_journal(journal: SqliteJournal, n
 
 def test_a_journal_of_a_newer_version_is_refused(path: Path, notices: Notices) -> None:
     SqliteJournal(path, notices).close()
+    newer = FORMAT + 1
     with closing(sqlite3.connect(path)) as other, other:
-        other.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (str(SCHEMA_VERSION + 1),))
-    with pytest.raises(JournalError, match="written by a newer version"):
+        other.execute(f"PRAGMA user_version = {newer}")
+        other.execute("UPDATE meta SET value = '9.0.0' WHERE key = 'written_by'")
+    sentence = (
+        f"was written by version 9.0.0 in format {newer}; this version, {__version__}, reads formats 1 to {FORMAT}$"
+    )
+    with pytest.raises(JournalError, match=sentence):
         SqliteJournal(path, notices)
-    with pytest.raises(JournalError, match="written by a newer version"):
+    with pytest.raises(JournalError, match=sentence):
         open_for_reading(path)
 
 
