@@ -372,6 +372,8 @@ def _in_order(
         for pair, future in waiting:
             yield PlayedTask(pair, future.result())
     except BrokenProcessPool:
+        # Only then are the exit statuses known.
+        pool.shutdown()
         raise CommandError(_why_broken(workers)) from None
 
 
