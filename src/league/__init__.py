@@ -12,6 +12,7 @@ __version__ = "0.2.0"
 __all__ = [
     "ChooseParityCall",
     "GameMoveCall",
+    "LeagueError",
     "LeagueQueryError",
     "LeagueResult",
     "Parity",
@@ -26,7 +27,7 @@ __all__ = [
     "tournament",
 ]
 
-_SDK = frozenset(__all__) - {"run", "tournament"}
+_SDK = frozenset(__all__) - {"LeagueError", "run", "tournament"}
 """Names that are defined in `league.sdk`."""
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         Turn,
         serve,
     )
+    from league.terminal import LeagueError
 else:
     # Type checkers must not see this: to them a module with `__getattr__` has every name there is.
     def __getattr__(name: str) -> object:
@@ -54,6 +56,8 @@ else:
 
         if name in _SDK:
             return getattr(import_module("league.sdk"), name)
+        if name == "LeagueError":
+            return import_module("league.terminal").LeagueError
         from league.features import ScriptRow, load, own
 
         target = next(row.target for row in own(ScriptRow) if row.name == name)

@@ -102,7 +102,8 @@ class Player:
 
         In Even/Odd, `choose_parity` is called instead if you wrote it.
         `turn` also has the game as you see it (`view`), your `opponent_id`, the `number` of this choice in the match,
-        the time limit in `seconds`, fresh random bytes (`chance`), and the referee's message (`call`).
+        the time limit in `seconds`, a random number generator (`random`), the random bytes that seed it (`chance`), and
+        the referee's message (`call`).
         """
         raise NotImplementedError(f"{type(self).__name__} has no method move(self, turn)")
 

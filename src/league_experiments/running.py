@@ -168,7 +168,7 @@ async def run(
 
     Players are names as for `league player --strategy`, objects such as a `Player`, or classes. The journals are
     written to the folder `journal`, which must not have any yet, or to a temporary folder. With the same `seed`,
-    strategies that take their chance from `turn.chance` make the same choices; the numbers are still random.
+    strategies that take their chance from `turn.random` make the same choices; the numbers are still random.
     """
     entrants = [_entrant(contestant) for contestant in players]
     if len(entrants) < 2:

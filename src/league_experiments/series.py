@@ -6,14 +6,15 @@ every two matches the opening changes. All chance comes from one generator, whic
 of a game and the random bytes of the strategies are drawn from it in the order in which they are needed. That order
 must never change, or an old seed would give new results.
 
-A strategy is code by somebody else. An exception or an illegal choice is a technical loss of that match, and the series
-goes on.
+A strategy is code by somebody else. An exception, an illegal choice or a choice that takes too long is a technical loss
+of that match, and the series goes on. `time_limit.py` says how long is too long.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from league.player.history import MatchHistory, PastMatch
 from league.player.strategies import CHANCE_BYTES, BuiltIn, Strategy, Turn
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import CallContext, MoveRequest
+from league_experiments.time_limit import OFF, TooSlow, Watch, watching
 
 NAMES: Final[Players] = ("P01", "P02")
 """The ids of the two strategies of a series."""
@@ -40,6 +42,8 @@ FAILED: Final = ("failed",)  # in place of the moves of a match
 LOWEST: Final = 1
 HIGHEST: Final = 10
 """The range of the numbers that are drawn."""
+MOVE_SECONDS: Final = 30.0
+"""How long a strategy may take for a choice: as long as in a league."""
 
 Make = Callable[[], Strategy]
 
@@ -51,7 +55,7 @@ class MatchEnd(IntEnum):
     FIRST_WON = 1
     SECOND_WON = 2
     FIRST_FAILED = 3
-    """A technical loss: its code raised an exception or made an illegal choice."""
+    """A technical loss: its code raised an exception, made an illegal choice, or took too long."""
     SECOND_FAILED = 4
     BOTH_FAILED = 5
 
@@ -72,6 +76,9 @@ class SeriesPlan:
     start: int
     count: int
     openings: tuple[tuple[str, ...], ...] = ((),)
+    move_seconds: float = MOVE_SECONDS
+    """How long a strategy may take for a choice."""
+    names: tuple[str, str] = ("the first strategy", "the second strategy")
 
     def opening(self, number: int) -> int:
         """Return the number of the opening of match `number`."""
@@ -211,13 +218,17 @@ class Side:
 
     def __init__(
         self,
-        game: Game,
+        plan: SeriesPlan,
         place: int,
         strategy: Strategy,
         wait: Callable[[Any], Any],
+        watch: Watch,
     ) -> None:
-        self.history = SeriesHistory(game, place)
-        self._game = game
+        self.history = SeriesHistory(plan.game, place)
+        self._game = plan.game
+        self._name = plan.names[place]
+        self._watch = watch
+        self._was_slow = False
         self._place = place
         self._strategy = strategy
         self._wait = wait
@@ -235,6 +246,7 @@ class Side:
         chance: bytes,
     ) -> str:
         """Return the strategy's choice. StrategyFailed if it makes no legal one."""
+        watch = self._watch
         match_id = _match_id(number)
         rival = NAMES[1 - self._place]
         view = self._game.rules.view(state, seat)
@@ -249,13 +261,22 @@ class Side:
             chance,
             turn,
             view,
+            seconds=watch.seconds,
             history=self.history,
             call=call,
         )
         try:
-            choice = self._strategy.choose(question)
-            if inspect.isawaitable(choice):
-                choice = self._wait(choice)
+            # The inner block: the signal may come at any line until the watch is off.
+            try:
+                watch.ticks = 0
+                choice = self._strategy.choose(question)
+                if inspect.isawaitable(choice):
+                    choice = self._wait(choice)
+            finally:
+                watch.ticks = OFF
+        except TooSlow:
+            watch.ticks = OFF
+            raise StrategyFailed(self._too_slow("no choice", match_id)) from None
         except (Exception, SystemExit) as error:  # code of others: whatever it raises is a technical loss
             raise StrategyFailed(f"{type(error).__name__}: {error}") from error
         if choice not in options:
@@ -288,27 +309,63 @@ class Side:
         )
         return GameMoveCall(**envelope, move_request=request)
 
-    def remember(self, match: PlayedMatch) -> None:
-        """Add a match to the history, and tell the strategy if it wants to know."""
+    def _too_slow(self, failure: str, match_id: str) -> str:
+        """Describe the failure. Say it at once, too: with every match like this one, the tournament takes longer."""
+        limit = f"within {self._watch.seconds:g} s"
+        if not self._was_slow:
+            self._was_slow = True
+            warning = f"{self._name} in {match_id}: {failure} {limit}; --move-seconds sets the limit"
+            print(warning, file=sys.stderr, flush=True)
+        return f"{failure} {limit}"
+
+    def remember(self, match: PlayedMatch) -> str | None:
+        """Add a match to the history, and tell the strategy if it wants to know. Return how its code failed, if so."""
         self.history.add(match)
-        if self._match_over is not None:
-            waits = self._match_over(self.history[-1], self.history)
-            if inspect.isawaitable(waits):
-                self._wait(waits)
+        if self._match_over is None:
+            return None
+        try:
+            try:
+                self._watch.ticks = 0
+                waits = self._match_over(self.history[-1], self.history)
+                if inspect.isawaitable(waits):
+                    self._wait(waits)
+            finally:
+                self._watch.ticks = OFF
+        except TooSlow:
+            self._watch.ticks = OFF
+            # The match is over already: this costs nothing but time.
+            return self._too_slow("no end of on_match_over", _match_id(match.number))
+        return None
+
+
+class Waiter:
+    """Waits for `async` strategies, in one event loop for the whole series."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        self._task: asyncio.Task[Any] | None = None
+
+    def wait(self, value: Any) -> Any:
+        """Return the value of an awaitable."""
+        try:
+            return self._runner.run(self._waited(value))
+        except TooSlow:
+            # It must not go on while the strategy is asked next.
+            if self._task is not None:
+                self._task.cancel()
+            raise
+
+    async def _waited(self, value: Any) -> Any:
+        self._task = asyncio.current_task()
+        return await value
 
 
 def play(plan: SeriesPlan, make: tuple[Make, Make]) -> SeriesResult:
     """Play a series."""
     # One loop for the whole series: a strategy may keep connections that belong to it.
-    with asyncio.Runner() as runner:
-
-        async def waited(value: Any) -> Any:
-            return await value
-
-        def wait(value: Any) -> Any:
-            return runner.run(waited(value))
-
-        sides = tuple(Side(plan.game, place, make[place](), wait) for place in (0, 1))
+    with asyncio.Runner() as runner, watching(plan.move_seconds) as watch:
+        waiter = Waiter(runner)
+        sides = tuple(Side(plan, place, make[place](), waiter.wait, watch) for place in (0, 1))
         result = SeriesResult()
         dice = Random(plan.seed)
         for number in range(plan.start, plan.start + plan.count):
@@ -377,8 +434,10 @@ class _Match:
             winner,
             bool(self._failed),
         )
-        for side in self._sides:
-            side.remember(match)
+        for place, side in enumerate(self._sides):
+            failure = side.remember(match)
+            if failure is not None:
+                self._result.failures[f"{place} {failure}"] += 1
         # With chance, equal moves are no sign that the two always play so.
         if not has_chance:
             self._count_moves()

@@ -19,8 +19,8 @@ EXAMPLE = examples(
     "league tournament --strategy random,mirror,frequency --meetings 1000 --seed 7",
     "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --to results",
     "league tournament --strategy ./mine.py:Mine,random --game tic_tac_toe --openings 20 --json",
-    note="A strategy remembers the matches of its series: at most a thousand against the same opponent. An exception\n"
-    "or an illegal choice is a technical loss at once. The same seed gives the same results.",
+    note="A strategy remembers the matches of its series: at most a thousand against the same opponent. An exception,\n"
+    "an illegal choice or a choice that takes too long is a technical loss. The same seed gives the same results.",
 )
 
 STANDINGS = ("strategy", "played", "won", "drawn", "lost", "technical", "points/match", "95 % interval")
@@ -53,6 +53,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="repeat a tournament exactly (default: a new one each time)",
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one for each core)")
+    parser.add_argument(
+        "--move-seconds",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="time for a choice, after which it is a technical loss (default: 30; not on Windows)",
+    )
     parser.add_argument("--to", metavar="DIR", help="write the results there, as CSV and JSON (Parquet with pyarrow)")
     add_json_option(parser)
 
@@ -76,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
         openings=args.openings,
         seed=args.seed,
         jobs=args.jobs,
+        move_seconds=args.move_seconds,
         progress=_progress(),
     )
     written = []
@@ -121,7 +129,7 @@ def _lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
     yield f"\n{matches} matches of {document['game']} in {document['seconds']:.1f} s, seed {document['seed']}"
     distinct = document["distinct_matches"]
     if distinct < matches:
-        yield f"Only {distinct} of them say something new. The others repeat a match, move for move, and count once."
+        yield f"Only {distinct} of them say something new. The others repeat a match, move for move."
     if document["game"] == "even_odd":
         yield "In Even/Odd the number decides: differences within the intervals are luck."
     # The text of an exception may hold anything, so it is made harmless.

@@ -26,7 +26,7 @@ def points_per_match(wins: int, draws: int, losses: int) -> float:
     return points / played
 
 
-def interval(wins: int, draws: int, losses: int) -> Interval:
+def interval(wins: float, draws: float, losses: float) -> Interval:
     """Return a 95 % interval of points per match, for matches that do not depend on each other.
 
     As Agresti and Coull do for two outcomes: z² observations, spread evenly over the three outcomes, are added to the

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import league
-from league import LeagueResult, PastMatch, Player, ReceivedError, Round, Standings
+from league import LeagueResult, PastMatch, Player, ReceivedError, Round, Standings, Turn
 from league.player.news import RoundMatch
 from tests.support.processes import Processes
 
@@ -34,17 +34,17 @@ def missing(names: set[str], text: str) -> set[str]:
 
 
 def test_everything_a_player_may_use_is_in_the_reference() -> None:
-    assert missing(public(Player) - INNER, REFERENCE.partition("## `Standings`")[0]) == set()
+    assert missing(public(Player) - INNER, REFERENCE.partition("## `Turn`")[0]) == set()
 
 
-@pytest.mark.parametrize("cls", [Standings, Round, ReceivedError, LeagueResult, PastMatch])
+@pytest.mark.parametrize("cls", [Turn, Standings, Round, ReceivedError, LeagueResult, PastMatch])
 def test_everything_it_is_told_is_in_the_reference(cls: type) -> None:
     names = public(cls) | (public(RoundMatch) if cls is Round else set())
     assert missing(names, named(f"`{cls.__name__}`")) == set()
 
 
 def test_everything_that_can_be_imported_is_in_the_reference() -> None:
-    elsewhere = {"ChooseParityCall", "GameMoveCall", "Parity", "Turn", "run", "tournament"}
+    elsewhere = {"ChooseParityCall", "GameMoveCall", "LeagueError", "Parity", "run", "tournament"}
     assert missing(set(league.__all__) - elsewhere, REFERENCE) == set()
 
 

@@ -6,7 +6,6 @@ import asyncio
 import csv
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from league.terminal import CommandError
 from league_experiments.series import MatchEnd
 from league_experiments.tournament import Score, score_of, tournament
 from league_statistics import points
+from tests.support.pages import ROOT, blocks
 
 MINE = """
 from league import Player
@@ -140,6 +140,107 @@ def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> N
     }
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_two_folders_with_a_helper_of_the_same_name_are_two_strategies(tmp_path: Path, jobs: int) -> None:
+    specs = []
+    for choice in ("even", "odd"):
+        folder = tmp_path / choice
+        folder.mkdir()
+        (folder / "helper.py").write_text(f"CHOICE = {choice!r}\n")
+        (folder / "mine.py").write_text(
+            "class Mine:\n    def choose(self, turn):\n        import helper\n        return helper.CHOICE\n"
+        )
+        specs.append(f"{folder / 'mine.py'}:Mine")
+    first, second, third = tournament([*specs, "always_even"], meetings=20, seed=1, jobs=jobs).document["pairs"]
+    assert (first["draws"], second["draws"], third["draws"]) == (0, 20, 0)
+
+
+STUCK = """
+import asyncio, time
+
+class Stuck:
+    def choose(self, turn):
+        if turn.match_id == "M2":
+            self.stop()
+        return "even"
+
+class Loops(Stuck):
+    def stop(self):
+        while True:
+            try:
+                pass
+            except Exception:
+                pass
+
+class Sleeps(Stuck):
+    def stop(self):
+        time.sleep(3600)
+
+class Awaits:
+    async def choose(self, turn):
+        if turn.match_id == "M2":
+            await asyncio.sleep(3600)
+        return "even"
+
+class Spins:
+    async def choose(self, turn):
+        if turn.match_id == "M2":
+            while True:
+                pass
+        return "even"
+
+class Ponders:
+    def choose(self, turn):
+        return "even"
+
+    def match_over(self, match, history):
+        if match.match_id == "M2":
+            while True:
+                pass
+"""
+
+
+@pytest.mark.parametrize("name", ["Loops", "Sleeps", "Awaits", "Spins"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_choice_that_never_comes_is_a_technical_loss(
+    tmp_path: Path, name: str, jobs: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+    spec = f"{file}:{name}"
+    handler = signal.getsignal(signal.SIGALRM)
+    started = time.monotonic()
+    # A third strategy, so that there is work for two processes.
+    names = [spec, "always_odd"] + ["always_odd"] * (jobs - 1)
+    document = tournament(names, meetings=4, seed=1, move_seconds=0.4, jobs=jobs).document
+    assert time.monotonic() - started < 60
+    assert document["failures"] == [{"strategy": spec, "failure": "no choice within 0.4 s", "times": jobs}]
+    assert document["pairs"][0]["technical_losses"] == 1
+    assert document["pairs"][0]["played"] == 4
+    assert capfd.readouterr().err.count(f"{spec} in M2: no choice within 0.4 s") == jobs
+    assert signal.getsignal(signal.SIGALRM) == handler
+
+
+def test_a_hook_that_never_ends_costs_time_and_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+    document = tournament([f"{file}:Ponders", "always_even"], meetings=4, seed=1, move_seconds=0.2).document
+    (failure,) = document["failures"]
+    assert failure["failure"] == "no end of on_match_over within 0.2 s"
+    assert document["pairs"][0]["draws"] == 4
+
+
+def test_in_a_thread_the_time_is_limited_by_a_process(tmp_path: Path) -> None:
+    """A notebook has a running loop, so the tournament runs in a thread, where nothing can be interrupted."""
+    file = tmp_path / "stuck.py"
+    file.write_text(STUCK, "utf-8")
+
+    async def cell() -> Any:
+        return tournament([f"{file}:Loops", "always_odd"], meetings=3, seed=1, move_seconds=0.4, jobs=1)
+
+    assert asyncio.run(cell()).document["pairs"][0]["technical_losses"] == 1
+
+
 # --- what counts once -------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +248,13 @@ def test_matches_that_repeat_each_other_move_for_move_are_one_observation(mine: 
     strategies = [f"{mine}:First", "always_odd"]
     document = tournament(strategies, game="tic_tac_toe", meetings=40, seed=1).document
     assert (document["matches"], document["distinct_matches"]) == (40, 2)
-    assert document["pairs"][0]["played"] == 2
+    assert (document["pairs"][0]["played"], document["pairs"][0]["distinct_matches"]) == (40, 2)
+    assert [(row["played"], row["distinct_matches"]) for row in document["standings"]] == [(40, 2), (40, 2)]
+    for row in document["standings"]:
+        assert row["wins"] + row["draws"] + row["losses"] == 40
+        # As uncertain as two matches, and not as certain as forty.
+        assert row["interval"] == list(points.interval(*(row[name] / 20 for name in ("wins", "draws", "losses"))))
+        assert row["interval"][0] <= row["points_per_match"] <= row["interval"][1]
     opened = tournament(strategies, game="tic_tac_toe", meetings=60, openings=6, seed=1).document
     assert opened["distinct_matches"] == 12
     by_chance = tournament(["random", "always_odd"], game="tic_tac_toe", meetings=40, seed=1).document
@@ -191,18 +298,107 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(played: int, cha
     assert 0 <= low <= high <= 3
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "compare-strategies.md"
+# --- in a script ------------------------------------------------------------------------------------------------------
 
 
-def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(capsys: pytest.CaptureFixture[str]) -> None:
-    scripts = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    (script,) = [one for one in scripts if "league.tournament(" in one]
-    exec(compile(script.replace("meetings=1000", "meetings=10, jobs=1"), str(PAGE), "exec"), {})
-    assert [line.split()[0] for line in sorted(capsys.readouterr().out.splitlines())] == [
-        "frequency",
-        "mirror",
-        "random",
-    ]
+def run_script(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(source, "utf-8")
+    command = [sys.executable, "script.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "compare-strategies.md").read_text("utf-8")
+    (script,) = [block.text for block in blocks(page) if "league.tournament(" in block.text]
+    done = run_script(tmp_path, script.replace("seed=7", "seed=7, jobs=2"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in sorted(done.stdout.splitlines())] == ["frequency", "mirror", "random"]
+
+
+def test_a_script_without_a_guard_is_told_what_to_write(tmp_path: Path) -> None:
+    """Once, at the end of the traceback that a script ends with."""
+    done = run_script(tmp_path, "import league\nleague.tournament(['random', 'mirror', 'frequency'], jobs=2)\n")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert 'write `if __name__ == "__main__":` above the call of league.tournament' in lines[-1]
+    assert done.stderr.count("Traceback") == 1
+
+
+def test_a_strategy_that_ends_its_process_is_told_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import os\nclass Mine:\n    def choose(self, turn):\n        os._exit(3)\n", "utf-8")
+    with pytest.raises(CommandError, match="a process that played matches ended early"):
+        tournament([f"{file}:Mine", "random", "random"], jobs=2)
+
+
+WORKERS = """
+import os, sys
+import league
+
+class Odd(league.Player):
+    def choose_parity(self, call):
+        print(os.getpid(), file=sys.stderr)
+        return "odd"
+
+class Even(Odd):
+    def choose_parity(self, call):
+        return "even"
+
+if __name__ == "__main__":
+    league.tournament([Odd, Odd, Even, "random"], meetings=2, seed=1, jobs=JOBS)
+    print(os.getpid())
+"""
+
+
+@pytest.mark.parametrize(("jobs", "here"), [("2", False), ("None", True), ("1", True)])
+def test_classes_of_a_script_are_played_by_as_many_processes_as_it_orders(
+    tmp_path: Path, jobs: str, here: bool
+) -> None:
+    done = run_script(tmp_path, WORKERS.replace("JOBS", jobs))
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout.strip() in done.stderr.split()) is here
+
+
+def test_classes_give_the_same_results_in_other_processes() -> None:
+    settings: dict[str, Any] = {"meetings": 1_100, "seed": 5}
+    alone = tournament([Diarist, "random"], **settings)
+    shared = tournament([Diarist, "random"], jobs=2, **settings)
+    assert same(alone.document) == same(shared.document)
+
+
+def test_classes_that_no_other_process_can_import_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    class Local(Diarist):
+        pass
+
+    tournament([Local, "random", "mirror"], meetings=2, seed=1, jobs=2)
+    err = capsys.readouterr().err
+    assert err.startswith("jobs=2 has no effect, because of Local: other processes can import only")
+    assert err.count("\n") == 1
+    tournament([Local, "random", "mirror"], meetings=2, seed=1)
+    assert capsys.readouterr().err == ""
+
+
+class Unwritten(league.Player):
+    """Has no method that chooses."""
+
+
+@pytest.mark.parametrize(
+    ("strategies", "sentence"),
+    [
+        ("random", "a tournament needs at least two strategies, and random is only one"),
+        (Diarist, "a tournament needs at least two strategies, and Diarist is only one"),
+        ([], "a tournament needs at least two strategies"),
+        (
+            [Unwritten, "random"],
+            "Unwritten cannot play even_odd: it has no method choose_parity(self, call) or move(self, turn)",
+        ),
+        ([3, "random"], "3 is not a strategy: give its name, its class, or a function that makes one"),
+    ],
+)
+def test_a_script_that_orders_nonsense_gets_a_league_error(strategies: Any, sentence: str) -> None:
+    with pytest.raises(league.LeagueError) as caught:
+        league.tournament(strategies)
+    assert str(caught.value) == sentence
 
 
 # --- from a notebook, from the command line ---------------------------------------------------------------------------
@@ -244,6 +440,7 @@ def test_the_command_prints_a_table_or_one_document_and_writes_files(
         (["--strategy", "rnadom,mirror"], "there is no strategy 'rnadom'; did you mean random?"),
         (["--strategy", "nowhere.py:Mine,mirror"], "there is no file nowhere.py"),
         (["--strategy", "random,mirror", "--meetings", "0"], "at least 1"),
+        (["--strategy", "random,mirror", "--move-seconds", "0"], "must be more than 0 seconds"),
         (["--strategy", "random,mirror", "--game", "chess"], "there is no game 'chess'"),
     ],
 )

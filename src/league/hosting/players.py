@@ -14,7 +14,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,7 +25,7 @@ from league.agent import sources
 from league.agent.agent import Agent
 from league.features import StrategyRow
 from league.gateway.book import PeerBook
-from league.hosting import authors
+from league.hosting import authors, strategy_files
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
@@ -136,7 +135,7 @@ def _imported(spec: str, name: str) -> ModuleType:
         raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
         if is_file:
-            return _from_file(Path(name))
+            return strategy_files.load(Path(name))
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
@@ -144,28 +143,6 @@ def _imported(spec: str, name: str) -> ModuleType:
         raise _cannot_load(spec, error) from error
     except (Exception, SystemExit) as error:  # the author's code may raise anything, and its author should see it
         raise _cannot_load(spec, error) from error
-
-
-def _from_file(file: Path) -> ModuleType:
-    """Import a file as a module that finds its neighbours as a script would."""
-    path = file.resolve()
-    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"  # two files may share their stem
-    if name in sys.modules:
-        return sys.modules[name]
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    spec = spec_from_file_location(name, path)
-    assert spec is not None, "the name ends in .py"
-    assert spec.loader is not None, "the name ends in .py"
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        # Half a module must not be found by the next import.
-        del sys.modules[name]
-        raise
-    return module
 
 
 def _made(spec: str, module: ModuleType, name: str) -> object:
@@ -177,8 +154,9 @@ def _made(spec: str, module: ModuleType, name: str) -> object:
             for class_name, value in vars(module).items()
             if isinstance(value, type) and value.__module__ == module.__name__
         ]
+        title = spec.rpartition(":")[0]
         listed = ", ".join(classes) or "none"
-        raise CommandError(f"cannot load {spec}: {module.__name__} has no class {name!r}; its classes: {listed}")
+        raise CommandError(f"cannot load {spec}: {title} has no class {name!r}; its classes: {listed}")
     try:
         return cls()
     except (Exception, SystemExit) as error:  # the author's code, as above
@@ -211,7 +189,7 @@ async def serve(
     for entrant in entrants:
         _name_slips(entrant)
         for game in _games_of(options, entrant):
-            _refuse_unplayable(entrant, game)
+            refuse_unplayable(entrant, game)
     runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
     offered = [entrant.offer(options) if entrant.offer else None for entrant in entrants]
 
@@ -268,7 +246,8 @@ def _name_slips(entrant: Entrant) -> None:
             console.complain(sentence)
 
 
-def _refuse_unplayable(entrant: Entrant, game: str) -> None:
+def refuse_unplayable(entrant: Entrant, game: str) -> None:
+    """Raise CommandError if the author did not write the method that this game needs."""
     plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
     if callable(plays) and not plays(game):
         methods = "move(self, turn)"

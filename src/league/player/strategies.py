@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -16,6 +17,8 @@ from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
 
 if TYPE_CHECKING:  # a player's module is imported quickly without it
+    from random import Random  # noqa: TID251 - for the type
+
     from league.machine import Considered, NoChoice
 
 EVEN: Final = "even"
@@ -23,8 +26,10 @@ ODD: Final = "odd"
 CHANCE_BYTES: Final = 32
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, dict=True):
     """Everything a strategy may know when it chooses."""
+
+    # `dict`: a place for `random`, which most strategies never ask for.
 
     game_type: str
     match_id: str
@@ -47,6 +52,13 @@ class Turn(Struct, frozen=True):
     """Tokens that a language model has used for our choices in this league so far."""
     call: ChooseParityCall | GameMoveCall | None = None
     """The referee's message, without its token."""
+
+    @cached_property
+    def random(self) -> Random:
+        """A random number generator for this choice, seeded with `chance`: the same chance, the same numbers."""
+        from random import Random  # noqa: TID251 - it draws nothing of its own: `chance` is its seed
+
+        return Random(self.chance)
 
 
 Answer: TypeAlias = "str | Considered | NoChoice"

@@ -18,7 +18,11 @@ USAGE = 2
 """The exit status for wrong usage; 0 is success, 1 failure."""
 
 
-class CommandError(Exception):
+class LeagueError(Exception):
+    """Something cannot be done; the sentence says why. Scripts know it as `league.LeagueError`."""
+
+
+class CommandError(LeagueError):
     """A command cannot do its work; the sentence is for the person who ran it."""
 
     def __init__(self, sentence: str, status: int = 1) -> None:

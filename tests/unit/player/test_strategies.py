@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from league.player import strategies
 from league.player.history import PastMatch
@@ -129,3 +130,14 @@ def test_every_strategy_is_legal_in_every_game(
     asked = turn(rows, chance, options=tuple(options), number=number)
     assert choice_of(name, asked) in options
     assert choice_of(name, asked) == choice_of(name, asked)
+
+
+def test_a_turn_has_a_generator_that_is_seeded_with_its_chance() -> None:
+    first = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"chance")
+    same = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"chance")
+    numbers = [first.random.random() for _ in range(3)]
+    assert numbers == [same.random.random() for _ in range(3)]
+    assert len(set(numbers)) == 3, "it goes on from number to number"
+    other = structs.replace(first, chance=b"another")
+    assert other.random.random() not in numbers
+    assert first == same
