@@ -6,9 +6,6 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
-
-
 __all__ = [
     "ChooseParityCall",
     "GameMoveCall",
@@ -47,9 +44,14 @@ if TYPE_CHECKING:
         serve,
     )
     from league.terminal import LeagueError
+    from league.version import __version__ as __version__
 else:
     # Type checkers must not see this: to them a module with `__getattr__` has every name there is.
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from league.version import __version__
+
+            return __version__
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

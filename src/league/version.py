@@ -1,3 +1,3 @@
-"""The version of this program, for parts that may not import the package. Every journal names the version that wrote it."""
+"""The version of this program. Every journal names the version that wrote it."""
 
-from league import __version__ as __version__
+__version__ = "0.2.0"
