@@ -168,7 +168,7 @@ class Player:
             return True
         return game_type == EVEN_ODD and _is_written(self, "choose_parity")
 
-    def slips(self) -> list[str]:
+    def _slips(self) -> list[str]:
         """Return a sentence about each method whose name is probably misspelt: the library would never call it."""
         from league.terminal import did_you_mean
 

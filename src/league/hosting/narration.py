@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from league import events
 from league.events import Event
 from league.hosting import authors
-from league.protocol.versions import KIT_LEAGUE
+from league.protocol.versions import KIT_LEAGUE, is_of_kit
 from league.terminal import console
 from league.terminal.display import Style, paint
 from league.terminal.tables import counted
@@ -289,7 +289,8 @@ def _title(player: Competitor, player_id: str) -> str:
 
 def _answered_invitation(_: Competitor, event: events.InvitationAnswered) -> str:
     """Nothing, unless the player declines: its author may have forgotten to name the game."""
-    if event.accepted:
+    # The kit invites to games that the player does not know, on purpose.
+    if event.accepted or is_of_kit(event.conversation_id):
         return ""
     return (
         f"{event.match_id}: declined, because this player does not play {event.game_type}. To play it, add it to the "

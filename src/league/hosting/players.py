@@ -240,7 +240,7 @@ def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
 
 
 def _name_slips(entrant: Entrant) -> None:
-    slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "slips", None)
+    slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "_slips", None)
     if callable(slips):
         for sentence in slips():
             console.complain(sentence)
@@ -355,8 +355,8 @@ class StrategyRunner:
         if isinstance(value, Raised):
             report = authors.raised(player, value.error, ask.call, turn.options)
             console.complain(self._reports.once(report, authors.origin_of(value.error)))
-            exception = authors.last_line(value.error)
-            return NoChoice(exception, exception=exception)
+            # The referee learns the kind of the exception only: its text is for the author alone.
+            return NoChoice(authors.last_line(value.error), exception=type(value.error).__name__)
         if isinstance(value, NoChoice):
             verb = "declines to choose" if value.is_outage else "does not choose"
             console.complain(f"{player} {verb}: {value.detail}")

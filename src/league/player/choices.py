@@ -361,7 +361,7 @@ class Choices:
         )
         sentence = "no choice could be made"
         if failure.exception:
-            # Its author learns it from the referee's record too, not only at the player's terminal.
+            # The referee's record shows the kind of exception; its text stays at the player's terminal.
             sentence = RAISED + printable(failure.exception)[:LONGEST_EXCEPTION]
         error = PeerError(code, sentence, {"incident": pending.key})
         for waiting in pending.waiting:

@@ -115,11 +115,11 @@ def test_misspelt_methods_are_named() -> None:
         def prepare(self) -> None:
             """Another helper."""
 
-    assert Misspelt().slips() == [
+    assert Misspelt()._slips() == [
         "Misspelt.choose_party is never called; did you mean choose_parity?",
         "Misspelt.on_match_end is never called; did you mean on_match_over?",
     ]
-    assert Both().slips() == []
+    assert Both()._slips() == []
 
 
 def test_a_method_may_be_set_on_the_object_or_stand_for_all() -> None:
