@@ -26,8 +26,7 @@ from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
 from league.events import LeagueSettings, MoveMade, PlayerJoined
-from league.features import ViewRow, every
-from league.hosting.background import Background
+from league.hosting.background import open_views
 from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
 from league.hosting.system import allow_files
@@ -254,7 +253,7 @@ class Place:
     async def open_manager_door(self) -> Door:
         """Open a door that serves the pages of a manager too."""
         hosted = HostedAgent()
-        dashboard = open_dashboard(hosted, {row.name: Background(row) for row in every(ViewRow)})
+        dashboard = open_dashboard(hosted, open_views())
         door = await self._serve(hosted, App(hosted.respond, rest=other_pages(hosted, [dashboard])))
         # The stack ends the feeds before it closes the server.
         self.stack.callback(dashboard.close)

@@ -57,16 +57,14 @@ def _read(location: str) -> JournalLeague:
 
 
 async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
-    from league.features import ViewRow, every
-    from league.hosting.background import Background
+    from league.hosting.background import open_views
     from league.hosting.bare_posts import NOTHING_HERE
     from league.hosting.serving import Door, HostedAgent
     from league.terminal import console
     from league.transport.http import App
     from league_dashboard.dashboard_server import Dashboard, open_page
 
-    views = {row.name: Background(row) for row in every(ViewRow)}
-    dashboard = Dashboard(league, views)
+    dashboard = Dashboard(league, open_views())
     host = HostedAgent()
 
     # There is no agent behind this door: every request is for a page.

@@ -15,9 +15,8 @@ import pytest
 
 from league.agent.agent import Shown
 from league.events import Event
-from league.features import ViewRow, every
 from league.hosting import background
-from league.hosting.background import Background
+from league.hosting.background import open_views
 from league.hosting.bare_posts import NOTHING_HERE
 from league.manager.league_manager import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
@@ -76,7 +75,7 @@ class ScriptedLeague:
 async def watched(limits: Limits | None = None) -> AsyncIterator[tuple[Server, ScriptedLeague, Dashboard]]:
     league = ScriptedLeague()
     Feed.opened.clear()
-    dashboard = Dashboard(league, {row.name: Background(row) for row in every(ViewRow)})
+    dashboard = Dashboard(league, open_views())
 
     async def rest(request: HttpRequest) -> Answer:
         return await dashboard.answer(request) or NOTHING_HERE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from league.features import ViewRow, load
+from league.features import ViewRow, every, load
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
 from league.transport.http import Response
@@ -94,6 +94,11 @@ class Background:
         self._observed = observations
         seconds = loop.time() - began
         self._rests_until = loop.time() + REST * seconds
+
+
+def open_views() -> dict[str, Background]:
+    """The views of all installed features, by name."""
+    return {row.name: Background(row) for row in every(ViewRow)}
 
 
 async def live_document(host: HostedAgent, view: Background) -> Any:

@@ -19,11 +19,11 @@ from league import features
 from league.agent import sources
 from league.agent.agent import Setup
 from league.events import EndpointsChanged, Event, LeagueCreated
-from league.features import DoorRow, PagesRow, ViewRow
+from league.features import DoorRow, PagesRow
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.hosting import require_game, serving, start_time
-from league.hosting.background import Background
+from league.hosting.background import open_views
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 from league.hosting.manager_api import Pages, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
@@ -67,7 +67,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     host = HostedAgent()
     door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
     host.gauges = league_gauges
-    host.views = {row.name: Background(row) for row in features.every(ViewRow)}
+    host.views = open_views()
     pages: list[Pages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
     app = App(
         host.respond,
