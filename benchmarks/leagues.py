@@ -41,9 +41,11 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 from league.referee.referee_context import RefereeSettings
-from league.storage.sqlite import Settings, SqliteJournal
+from league.storage import urls
+from league.storage.opening import open_for_writing
 from league.storage.transcript import Mode
 from league.storage.volatile import VolatileJournal
+from league.storage.write_queue import Settings
 from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
@@ -82,6 +84,11 @@ class Features:
     is_durable: bool = True
     transcript: Mode = "full"
     is_logged: bool = True
+    new_journal: Callable[[], str] | None = None
+    """Names a journal in a database; without it, journals are files."""
+    signs: bool = True
+    """Players sign their choices, and the manager checks receipts and draws."""
+    shares_draws: bool = False
 
 
 EVERYTHING = Features()
@@ -208,7 +215,7 @@ async def _bring_up(size: Size, place: Place) -> list[Agent]:
     at_once = max(size.at_once // size.referees, 10)
     door = await place.open_manager_door()
     home = door.endpoint
-    agents = [place.start("manager", _manager(size, at_once, manager_client), door)]
+    agents = [place.start("manager", _manager(size, at_once, manager_client, place.features), door)]
     for number in range(size.referees):
         door = await place.open_door()
         meta = RefereeMeta(**_meta(f"Referee {number}", door.endpoint), max_concurrent_matches=at_once)
@@ -216,7 +223,8 @@ async def _bring_up(size: Size, place: Place) -> list[Agent]:
         agents.append(place.start(f"referee{number}", _member(Role.REFEREE, desk, referee_client), door))
     for number in range(size.players):
         door = await place.open_door()
-        player_meta = PlayerMeta(**_meta(f"Player {number}", door.endpoint))
+        receipts = None if place.features.signs else "none"
+        player_meta = PlayerMeta(**_meta(f"Player {number}", door.endpoint), receipts=receipts)
         player = partial(Competitor, player_meta, home, sources.chance, profile="compat")
         setup = _member(Role.PLAYER, player, player_client, partial(_think, door.hosted))
         agents.append(place.start("", setup, door))
@@ -279,10 +287,13 @@ class Place:
         if not name or not self.features.is_durable:
             return VolatileJournal()
         settings = Settings(transcript=self.features.transcript)
-        return SqliteJournal(self.folder / f"{name}.db", agent.notice, identity={"role": name}, settings=settings)
+        location = str(self.folder / f"{name}.db")
+        if self.features.new_journal is not None:
+            location = self.features.new_journal()
+        return open_for_writing(urls.parse(location), agent.notice, identity={"role": name}, settings=settings)
 
 
-def _manager(size: Size, at_once: int, client: HttpClient) -> Setup:
+def _manager(size: Size, at_once: int, client: HttpClient, features: Features) -> Setup:
     reading = Reading("compat", at_once)
     settings = LeagueSettings(
         league_id="league_bench",
@@ -294,6 +305,7 @@ def _manager(size: Size, at_once: int, client: HttpClient) -> Setup:
         start="manual",
         profile="compat",
         max_concurrent_matches_limit=at_once,
+        draw="shared" if features.shares_draws else "referee",
     )
     return Setup(
         lambda secrets: LeagueManager(settings, sources.chance, secrets),

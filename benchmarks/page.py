@@ -48,6 +48,10 @@ SECTIONS = {
         "A match",
         "A whole league in one process with everything on: durable journals, transcript, log, metrics.",
     ),
+    "databases": Section(
+        "A match in PostgreSQL",
+        "The same league with its journals in a database, beside journals in files. Only our own CPU time counts.",
+    ),
     "instructions": Section(
         "A match in instructions",
         "Counted by valgrind, without the kernel. A busy machine hardly disturbs the count of a match in memory, but "
@@ -64,6 +68,11 @@ SECTIONS = {
         "processes, and commands that read its journal. The league with one process per agent is measured without "
         "the start and the end of its processes; the other rows show the CPU time of whole processes, unless they "
         "say otherwise.",
+    ),
+    "slow_players": Section(
+        "Slow players",
+        "A league with all defaults, from its first round to its end, on the clock. Two referees play fifteen matches "
+        "at once.",
     ),
     "broadcast": Section(
         "A broadcast",
@@ -82,7 +91,12 @@ SECTIONS = {
         "Agents by others", "The cost of talking to agents that use other conventions than the specification."
     ),
     "dashboard": Section("The dashboard", "A league with viewers. The times of pages are time on the clock."),
-    "tournament": Section("`league tournament`", "Strategies that meet without servers."),
+    "tournament": Section(
+        "`league tournament`",
+        "Strategies that meet without servers. The rules of Even/Odd take three microseconds. A match must also put "
+        "two questions, draw 32 random bytes for each, and let both strategies remember it: that is why the goal "
+        "for it is missed.",
+    ),
 }
 
 

@@ -1,31 +1,99 @@
-"""`league tournament` against a bare loop over the rules of the same game."""
+"""`league tournament` against a bare loop over the rules of the same game, and that loop against those of others.
+
+The loops of others are measured where they are installed. They are no part of the developer's tools, because nothing
+else needs them: pip install open_spiel 'pettingzoo[classic]'.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
 from random import Random
 
 from benchmarks import Row, median_cpu_seconds
-from league.games.even_odd import GAME
+from league.games import even_odd, tic_tac_toe
+from league.games.contract import Game
 from league_experiments.tournament import tournament
 
 MATCHES = 1_000
 
 
 def run() -> list[Row]:
-    ours, bare = median_cpu_seconds([_ours, _bare])
-    ours_us = ours / MATCHES * 1e6
-    bare_us = bare / MATCHES * 1e6
-    title = "a match of Even/Odd, random against mirror"
-    return [Row(title, ours_us, bare_us, "a bare loop over the rules", "us", goal=3.0)]
+    return [
+        _row("a match of Even/Odd, random against mirror", even_odd.GAME, ["random", "mirror"], goal=3.0),
+        _row("a match of Tic-Tac-Toe, random against random", tic_tac_toe.GAME, ["random", "random"], goal=3.0),
+        *_rows_beside_others(),
+    ]
 
 
-def _ours() -> object:
-    return tournament(["random", "mirror"], meetings=MATCHES, seed=1, jobs=1)
+def _rows_beside_others() -> Iterator[Row]:
+    """Yield our direct loop of Tic-Tac-Toe beside those of others, as far as they are installed."""
+    loops: dict[str, Callable[[], object]] = {}
+    if find_spec("pyspiel") is not None:
+        loops["OpenSpiel"] = _open_spiel
+    if find_spec("pettingzoo") is not None and find_spec("pygame") is not None:
+        loops["PettingZoo"] = _petting_zoo
+    for name, loop in loops.items():
+        ours_s, theirs_s = median_cpu_seconds([partial(_bare, tic_tac_toe.GAME), loop])
+        us = 1e6 / MATCHES
+        title = f"a match of Tic-Tac-Toe in a direct loop, beside {name}"
+        yield Row(title, ours_s * us, theirs_s * us, f"the same loop with {name}", "us")
 
 
-def _bare() -> int:
+def _open_spiel() -> int:
+    """Play as `_bare` does, with OpenSpiel; return the number of draws."""
+    import pyspiel
+
+    game = pyspiel.load_game("tic_tac_toe")
+    dice = Random(1)
+    draws = 0
+    for _ in range(MATCHES):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(dice.choice(state.legal_actions()))
+        if state.returns()[0] == 0:
+            draws += 1
+    return draws
+
+
+def _petting_zoo() -> int:
+    """Play as `_bare` does, with PettingZoo; return the number of draws."""
+    from pettingzoo.classic import tictactoe_v3
+
+    environment = tictactoe_v3.raw_env()
+    dice = Random(1)
+    draws = 0
+    for _ in range(MATCHES):
+        environment.reset()
+        reward = 0
+        for _ in environment.agent_iter():
+            observation, reward, is_over, _, _ = environment.last()
+            if is_over:
+                environment.step(None)
+            else:
+                options = [cell for cell, is_free in enumerate(observation["action_mask"]) if is_free]
+                environment.step(dice.choice(options))
+        if reward == 0:
+            draws += 1
+    return draws
+
+
+def _row(title: str, game: Game, strategies: list[str], goal: float) -> Row:
+    ours_us, bare_us = (seconds / MATCHES * 1e6 for seconds in median_cpu_seconds(_contenders(game, strategies)))
+    return Row(title, ours_us, bare_us, "a bare loop over the rules", "us", goal=goal)
+
+
+def _contenders(game: Game, strategies: list[str]) -> list[Callable[[], object]]:
+    return [
+        partial(tournament, strategies, game=game.name, meetings=MATCHES, seed=1, jobs=1),
+        partial(_bare, game),
+    ]
+
+
+def _bare(game: Game) -> int:
     """Play the same matches without anything around them; return the number of draws."""
-    rules = GAME.rules
+    rules = game.rules
     dice = Random(1)
     draws = 0
     for _ in range(MATCHES):

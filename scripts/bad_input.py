@@ -14,6 +14,7 @@ from typing import Any
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
+from league.protocol.messages import AMONG_OURS
 from league.transport.letters import Speaker, read_request
 from league_kit.bad_input.wrong_messages import text_of
 from league_mcp.plain_server import LIST
@@ -51,6 +52,8 @@ def _endpoints() -> Iterator[Fields]:
 def _row(vector: Vector) -> Fields | None:
     row: Fields = {name: vector[name] for name in ("name", "description", "error", "path", "requirement")}
     kind = _kind(vector)
+    if kind in AMONG_OURS:
+        return None  # it passes only between agents that both declared it
     if kind is None and str(vector["name"]).partition(".")[0] not in AS_THEY_STAND:
         return None
     if kind is None:

@@ -44,6 +44,12 @@ run with a freshly started player: `--only REGISTER.retries` leaves the first re
 `--only REGISTER.stops_when_rejected` rejects it, and `--only REGISTER.waits_for_approval` makes it wait for the
 operator (E043).
 
+**Receipts.** `RECEIPT`, `PROTEST` and `DRAW.one_commitment` are for players that declare receipts when they register
+with the kit (`player_meta.receipts`, section 9.6); for all others they are untestable. The kit knows the token that it
+gave such a player. It shows the player derived tokens, computes each receipt itself, and names the mistake if a receipt
+is wrong. In the scenario *signing* it also breaks a referee's promises: it invites twice with different commitments,
+and ends matches with results that contradict the player's choice, the commitment or the rules.
+
 The kit runs these scenarios, in this order:
 
 {scenarios}

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from league.events import AgentRole, AgentState, LeagueState
+from league.events import AgentRole, AgentState, Evidence, LeagueState
 from league.games.contract import Measure
 from league.hosting.admin_api import LONGEST_KEY
-from league.hosting.order_table import ORDER_TABLE, WITH_TARGET
+from league.hosting.kept_secrets import LONGEST, SHORTEST
+from league.hosting.order_table import ORDER_TABLE, WITH_SECRET, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from league_mcp.message_schemas import schema as message_schema
@@ -77,7 +78,14 @@ NUMBER: Schema = {"type": "number"}
 SECONDS = NUMBER
 COUNTS: Schema = {"type": "object", "additionalProperties": count()}
 ROLE = text(*get_args(AgentRole))
-WAITING = ("WAITING_FOR_REGISTRATIONS", "PAUSED", "WAITING_FOR_PLAYERS", "WAITING_FOR_OPERATOR", "WAITING_FOR_REFEREE")
+WAITING = (
+    "WAITING_FOR_REGISTRATIONS",
+    "PAUSED",
+    "WAITING_FOR_PLAYERS",
+    "WAITING_FOR_OPERATOR",
+    "WAITING_FOR_REFEREE",
+    "WAITING_FOR_REPORT",
+)
 STATUS = text("SCHEDULED", "RUNNING", "COMPLETED", "PARKED")
 OUTCOME = text("WIN", "DRAW", "TECHNICAL_LOSS", "WALKOVER")
 
@@ -91,7 +99,7 @@ LINE: Mapping[str, Field] = {
     "attempt": Field(count(), "which attempt at it this is; 0 before the first"),
     "winner": Field(or_null(text()), "null: a draw, or no result"),
     "outcome": Field(or_null(OUTCOME), "how it ended; null: not yet"),
-    "verified": Field(or_null(FLAG), "does the report prove itself, draw included (section 8.4)?"),
+    "evidence": Field(or_null(text(*get_args(Evidence))), "what the result rests on (section 8.18); null: no result"),
 }
 
 SHAPES: Mapping[str, Mapping[str, Field]] = {
@@ -101,7 +109,9 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "game_type": Field(text(), "what is played"),
         "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
         "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),
-        "waiting_reason": Field(or_null(text()), "why it waits for players (8.15); null: it does not"),
+        "waiting_reason": Field(
+            or_null(text()), "why it waits for players (8.15) or for a report (8.12); null: it does not"
+        ),
         "awaited": Field(many(text()), "what it waits for, in sentences: why it stands still, agents, matches in play"),
         "round": Field(count(), "the round being played; 0 before the first"),
         "rounds": Field(count(), "rounds in all; 0 before there is a schedule"),
@@ -110,12 +120,17 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "technical_losses": Field(count(), "matches decided by somebody's fault"),
         "champion": Field(or_null(text()), "the winner's id, when the league is over"),
         "journal_seq": Field(count(), "the event of the journal this was read at"),
+        "head": Field(or_null(ref("Head")), "the end of the journal's chain, as far as it is durable (8.9)"),
+    },
+    "Head": {
+        "seq": Field(count(), "the number of the last event"),
+        "digest": Field(text(), "the digest of the chain there, hex"),
     },
     "Standings": {
         "version": Field(count(), "grows with every change of the table"),
         "standings": Field(many(ref("Row")), "every player, best first"),
         "technical_losses": Field(COUNTS, "how many of its losses are technical ones, by player"),
-        "unverified": Field(many(text()), "the matches whose results rest on their referee's word (section 8.4)"),
+        "by_word": Field(many(text()), "the matches that nobody but their referees stands for (section 8.18)"),
         "notes": Field(many(text()), "what the numbers do not say: a tie-break of the leader, choices by nobody"),
         "ending": Field(or_null(text()), "the champion in a line, or that nobody won; null: it is not over"),
     },
@@ -128,11 +143,25 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "matches": Field(many(ref("Line")), "its matches"),
     },
     "Line": LINE,
+    "Protest": {
+        "at": Field(SECONDS, "when it came in, since 1970"),
+        "attempt": Field(count(1), "the attempt that it is about"),
+        "player_id": Field(text(), "the player"),
+        "why": Field(text(), "the player's own words"),
+        "signed": Field({"type": "object", "additionalProperties": text()}, "what it proved to have chosen, by turn"),
+        "draw_commitment": Field(text(), "the promise of the draw that it was invited with"),
+    },
     "Match": {
         **LINE,
         "points": Field(or_null(COUNTS), "by player id"),
+        "unsigned": Field(many(text()), "the players that did not sign their choices"),
+        "doubt": Field(text(), "why the result is not proven, if not for a missing signature"),
+        "protests": Field(many(ref("Protest")), "what players said against it (section 8.19)"),
         "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
         "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),
+        "corrected": Field(many(text()), "what the manager changed in the report, and why"),
+        "disputed": Field(or_null(text()), "why no report counts; the operator decides (section 9.7)"),
+        "refused": Field(many(ref("RefusedAbout")), "reports and answers about it that were refused"),
         "records": Field(many(ref("Record")), "what its referees reported once it was decided"),
     },
     "Record": {
@@ -147,7 +176,9 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "not_answering": Field(many(ref("Silence")), "agents that did not answer the manager's last calls"),
         "applicants": Field(many(ref("Applicant")), "agents that wait for `league approve`"),
         "rejected": Field(many(ref("Applicant")), "agents that `league reject` turned away"),
-        "refused": Field(many(ref("RefusedRequest")), "registrations, reports and stolen tokens that were refused"),
+        "refused": Field(
+            many(ref("RefusedRequest")), "registrations, reports, stolen tokens and answers that were refused"
+        ),
     },
     "Silence": {
         "agent_id": Field(text(), "who"),
@@ -157,7 +188,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "RefusedRequest": {
         "at": Field(SECONDS, "seconds since 1970, UTC"),
         "request": Field(
-            text("registration", "report", "token"), "what was refused; token: one that was derived for others"
+            text("registration", "report", "token", "answer"),
+            "what was refused; token: one that was derived for others; answer: by the referee of its match",
         ),
         "role": Field(ROLE, "the role of its sender, or the one it applied for"),
         "name": Field(text(), "its sender's name for itself; for a member, its id"),
@@ -165,6 +197,20 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "match_id": Field({"type": "string"}, "the match that was reported, if any"),
         "code": Field(text(), "the error it got"),
         "detail": Field(text(), "the sentence it got"),
+    },
+    "RefusedAbout": {
+        "at": Field(SECONDS, "seconds since 1970, UTC"),
+        "request": Field(
+            text("registration", "report", "token", "answer"),
+            "what was refused; token: one that was derived for others; answer: by the referee of its match",
+        ),
+        "role": Field(ROLE, "the role of its sender, or the one it applied for"),
+        "name": Field(text(), "its sender's name for itself; for a member, its id"),
+        "endpoint": Field(text(), "where its sender accepts requests, or called from"),
+        "match_id": Field({"type": "string"}, "the match that was reported, if any"),
+        "code": Field(text(), "the error it got"),
+        "detail": Field(text(), "the sentence it got"),
+        "attempt": Field(count(0), "the attempt of its match"),
     },
     "Agent": {
         "agent_id": Field(text(), "such as P01 or REF01"),
@@ -180,7 +226,11 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         ),
         "technical_losses": Field(count(), "matches it lost by its own fault"),
         "deviations": Field(many(ref("Deviation")), "habits that `--profile compat` tolerates"),
+        "max_concurrent_matches": Field(or_null(count()), "a referee's: how many matches it plays at once"),
         "contested": Field(many(text()), "signs that two agents use its name, if there are any"),
+        "shown_name": Field(text(), "its name, with its id in front if it could be taken for another agent"),
+        "findings": Field(text(), "what a probe found out about it before the start, in sentences; or empty"),
+        "in_trouble": Field(FLAG, "true if it cannot take part as it was found"),
         "conditions": Field(many(ref("Conditions")), "how a language model plays for it; the latest last"),
     },
     "Deviation": {
@@ -207,8 +257,10 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "rating": Field(or_null(ref("RatingTable")), "null: the game has none, or NumPy is missing"),
         "missing": Field(or_null(text()), "why the rating is missing, and what to do about it"),
         "referees": Field(many(ref("RefereeDraws")), "whether their draws look uniform"),
+        "favouritism": Field(many(ref("Favouritism")), "whether players do better under a referee than under others"),
         "models": Field(many(ref("ModelPlay")), "the players that leave their choices to a language model"),
         "unrated": Field(many(ref("PlayerRecord")), "those of them that are not rated; their matches count for nobody"),
+        "gone_behind": Field(COUNTS, "how often players were gone from a match while their opponent was ahead, by id"),
         "explained": Field({"type": "object"}, "a sentence for every number, by its name"),
     },
     "LeftOut": {
@@ -273,6 +325,15 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "apart": Field(FLAG, "whether the matches tell them apart"),
         "more_matches": explained("more_matches", or_null(count())),
     },
+    "Favouritism": {
+        "referee_id": Field(text(), "the referee"),
+        "tested": Field(count(), "players with enough matches under it, and under others"),
+        "player_id": Field(
+            or_null(text()), "the tested player that did best under it, compared with its other matches"
+        ),
+        "p_value": Field(or_null(NUMBER), "how often chance gives some player so much better results under a referee"),
+        "verdict": Field(text("no sign", "favours", "too few"), "what follows from that"),
+    },
     "RefereeDraws": {
         "referee_id": Field(text(), "such as REF01"),
         "draws": explained("draws", count()),
@@ -284,7 +345,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
     "Carried_out": {
         "order": Field(text(*ORDERS), "what was ordered"),
-        "target": Field(or_null(text()), "the agent or match it was about"),
+        "target": Field(or_null(text()), "the agent, match or secret it was about"),
         "key": Field(text(), "the key it was carried out under"),
     },
     "Refused": {
@@ -382,6 +443,8 @@ def post_operation(order: str) -> Schema:
     with_target = order in WITH_TARGET
     if with_target:
         body["required"] = ["target"]
+    if order in WITH_SECRET:
+        body["required"] = ["target", "secret"]
     return {
         "summary": ORDERS_TOLD[order],
         "security": [{"admin_token": []}],
@@ -397,7 +460,11 @@ def order_fields(order: str) -> Schema:
     key = {**or_null({**text(), "maxLength": LONGEST_KEY}), "description": "the same key again does nothing more"}
     if order not in WITH_TARGET:
         return {"key": key}
-    return {"target": {**text(), "minLength": 1, "description": "the agent or match"}, "key": key}
+    fields = {"target": {**text(), "minLength": 1, "description": "what the order is about"}, "key": key}
+    if order in WITH_SECRET:
+        bounds = {"minLength": SHORTEST, "maxLength": LONGEST}
+        fields["secret"] = {**text(), **bounds, "description": "the new secret, in visible ASCII characters"}
+    return fields
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -441,8 +508,9 @@ manager, and a JSON object. The commands of the same names do exactly this and a
 """
 ORDERS_TAIL = """
 `target` names the agent or match; orders without a target need no body. `key` is any text you choose: if an answer was
-lost, give the order again with the same key, and it is carried out only once. The answer comes when the order is on
-disk:
+lost, give the order again with the same key, and it is carried out only once. `rotate-token` also needs the new value,
+as `secret`; if the answer about a new admin token was lost, repeat the order with the new token. The answer comes when
+the order is on disk:
 
 ```json
 {"order": "withdraw", "target": "P02", "key": "b7d1"}

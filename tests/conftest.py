@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
+from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.processes import Processes
 
 SLOW_FOLDERS = {"browser", "e2e", "fuzz", "interaction", "mutations"}
@@ -44,6 +45,13 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
     with Processes(tmp_path) as started:
         yield started
     assert started.bugs == []
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that all tests share: each makes schemas of its own. It is started when the first asks."""
+    with postgres_server() as server:
+        yield server
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

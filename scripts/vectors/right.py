@@ -109,6 +109,12 @@ def _right_values() -> Iterator[Vector]:
             "the largest number",
             {"referee_meta.max_concurrent_matches": 10},
         ),
+        (
+            "REFEREE_REGISTER_REQUEST",
+            "sixty-four-matches-at-a-time",
+            "the largest number with a token_scheme",
+            {"referee_meta.max_concurrent_matches": 64, "referee_meta.token_scheme": "derived"},
+        ),
         ("LEAGUE_REGISTER_RESPONSE", "id-beyond-99", "ids grow past P99", {"player_id": "P100"}),
         ("REFEREE_REGISTER_RESPONSE", "id-beyond-99", "ids grow past REF99", {"referee_id": "REF100"}),
         ("ROUND_COMPLETED", "the-last-round", "no next round", {"next_round_id": None}),

@@ -16,6 +16,7 @@ LEAGUE = "league_2025_even_odd"
 MANAGER_URL, REFEREE_URL = "http://localhost:8000/mcp", "http://localhost:8001/mcp"
 A_URL, B_URL = "http://localhost:8101/mcp", "http://localhost:8102/mcp"
 COMMITMENT, SEED = "9f" * 32, "5a" * 32
+RECEIPT = "--zxKPbRx26fq7zPn0kQDjmy_c-XQcyuNQD46sCbP1w"
 
 MANAGER, REFEREE, PLAYER = "league_manager", "referee:REF01", "player:P01"
 
@@ -45,6 +46,7 @@ def _row(rank: int, player_id: str, name: str, wins: int, draws: int, losses: in
     }
 
 
+_HEAD = {"seq": 311, "digest": COMMITMENT}
 _TABLE = [_row(1, "P01", "Agent Alpha", 2, 0, 0), _row(2, "P03", "Agent Gamma", 1, 1, 0)]
 _RECORD = {"wins": 2, "losses": 1, "draws": 0, "points": 6}
 _META = {
@@ -85,10 +87,17 @@ _MATCH = {
     "attempt": 2,
     "move_seconds": 30.0,
     "retry_delays_s": [1.0, 2.0, 4.0],
+    "player_A_signs": True,
+    "player_B_signs": False,
     "record_wanted": True,
+    "trust": "class",
+    "fallbacks_refused": True,
+    "share_commitment": COMMITMENT,
 }
+_BARGAIN = [{"P01": "2.50"}, {"P02": "take"}]
 _THROWS = [{"P01": "rock", "P02": "scissors"}, {"P01": "paper", "P02": "rock"}]
 _REFUSAL = {"error_code": "E020", "error_name": "LEAGUE_FULL", "rpc_code": 2001, "context": {"max_players": 4}}
+FINDINGS = "nobody answers at http://127.0.0.1:8101/mcp: connection refused"
 _ACK = {"status": "ACKNOWLEDGED", "player_id": "P01"}
 _CONVERSATION, _TOKEN, _REFEREE_TOKEN, _OTHER_TOKEN = "conv-r1m1-001", "tok_P01_x", "tok_REF01_x", "tok_LM_x"
 
@@ -107,6 +116,8 @@ BASES: dict[str, list[Fields]] = {
                 "max_concurrent_matches": 2,
                 "enrolment_key": "let me in",
                 "token_scheme": "derived",
+                "trouble": "trouble.v1",
+                "draw_scheme": "shared.v1",
             },
         )
     ],
@@ -121,6 +132,11 @@ BASES: dict[str, list[Fields]] = {
             reason=None,
             league_id=LEAGUE,
             token_scheme="derived",
+            manager_endpoints=[MANAGER_URL],
+            trouble="trouble.v1",
+            findings=FINDINGS,
+            assignment_digest=COMMITMENT,
+            draw_scheme="shared.v1",
         ),
         _message(
             "REFEREE_REGISTER_RESPONSE",
@@ -140,7 +156,11 @@ BASES: dict[str, list[Fields]] = {
             "player:alpha",
             "conv-alpha-reg-001",
             "tok_P01_old",
-            player_meta={**_META, "conditions": {"model": "small-1", "options_shown": True, "corrections": 2}},
+            player_meta={
+                **_META,
+                "conditions": {"model": "small-1", "options_shown": True, "corrections": 2},
+                "receipts": "receipt.v1",
+            },
         ),
     ],
     "LEAGUE_REGISTER_RESPONSE": [
@@ -154,6 +174,10 @@ BASES: dict[str, list[Fields]] = {
             reason=None,
             league_id=LEAGUE,
             token_scheme="derived",
+            manager_endpoints=[MANAGER_URL],
+            findings=FINDINGS,
+            assignment_digest=COMMITMENT,
+            receipts="receipt.v1",
         ),
         _message(
             "LEAGUE_REGISTER_RESPONSE",
@@ -202,6 +226,7 @@ BASES: dict[str, list[Fields]] = {
             total_matches=6,
             champion={"player_id": "P01", "display_name": "Agent Alpha", "points": 6},
             final_standings=_TABLE,
+            head=_HEAD,
         )
     ],
     "GAME_INVITATION": [
@@ -218,6 +243,7 @@ BASES: dict[str, list[Fields]] = {
             opponent_id="P02",
             player_id="P01",
             draw_commitment=COMMITMENT,
+            share_commitment=COMMITMENT,
             attempt=1,
         )
     ],
@@ -231,6 +257,7 @@ BASES: dict[str, list[Fields]] = {
             player_id="P01",
             arrival_timestamp=NOON,
             accept=True,
+            receipt=RECEIPT,
         )
     ],
     "CHOOSE_PARITY_CALL": [
@@ -244,6 +271,7 @@ BASES: dict[str, list[Fields]] = {
             game_type="even_odd",
             context={"opponent_id": "P02", "round_id": 1, "your_standings": _RECORD},
             deadline="2025-01-15T12:00:30Z",
+            turn=1,
         )
     ],
     "CHOOSE_PARITY_RESPONSE": [
@@ -265,6 +293,7 @@ BASES: dict[str, list[Fields]] = {
             player_id="P01",
             parity_choice="even",
             provenance={"fallbacks": 1, "tokens": 340, "thinking_s": 2.5, "waited_s": 1.0},
+            receipt=RECEIPT,
         ),
     ],
     "GAME_OVER": [
@@ -283,6 +312,8 @@ BASES: dict[str, list[Fields]] = {
                 "choices": {"P01": "even", "P02": "odd"},
                 "reason": "P01 chose even, number was 8 (even)",
                 "draw_seed": SEED,
+                "draw_share": SEED,
+                "share_commitment": COMMITMENT,
                 "attempt": 1,
             },
             reason="P01 chose even, number was 8 (even)",
@@ -302,6 +333,26 @@ BASES: dict[str, list[Fields]] = {
                 "reason": "P01 won 2 to 0 in 2 throws",
             },
             reason="P01 won 2 to 0 in 2 throws",
+        ),
+        _message(
+            "GAME_OVER",
+            REFEREE,
+            _CONVERSATION,
+            _REFEREE_TOKEN,
+            match_id="R1M1",
+            game_type="bargaining",
+            game_result={
+                "status": "WIN",
+                "winner_player_id": "P01",
+                "choices": _BARGAIN[-1],
+                "moves": _BARGAIN,
+                "draws": [2, 0],
+                "returns": {"P01": 7.5, "P02": 2.5},
+                "game_details": {"pie": 10},
+                "draw_seed": SEED,
+                "reason": "P02 took the offer of P01",
+            },
+            reason="P02 took the offer of P01",
         ),
     ],
     "MATCH_RESULT_REPORT": [
@@ -324,6 +375,10 @@ BASES: dict[str, list[Fields]] = {
                     "number_parity": "even",
                     "draw_seed": SEED,
                     "faults": {"P01": [], "P02": []},
+                    "draw_commitment": COMMITMENT,
+                    "draw_share": SEED,
+                    "share_commitment": COMMITMENT,
+                    "receipts": {"P01": [RECEIPT], "P02": [None]},
                 },
             },
             attempt=1,
@@ -346,6 +401,32 @@ BASES: dict[str, list[Fields]] = {
                     "moves": _THROWS,
                     "status": "WIN",
                     "provenance": {"P01": {"choices": 3, "tokens": 1020, "thinking_s": 7.5}},
+                    "receipts_digest": COMMITMENT,
+                },
+            },
+            attempt=1,
+        ),
+        _message(
+            "MATCH_RESULT_REPORT",
+            REFEREE,
+            _CONVERSATION,
+            _REFEREE_TOKEN,
+            league_id=LEAGUE,
+            round_id=1,
+            match_id="R1M1",
+            game_type="bargaining",
+            result={
+                "winner": "P01",
+                "score": {"P01": 15, "P02": 5},
+                "details": {
+                    "choices": _BARGAIN[-1],
+                    "moves": _BARGAIN,
+                    "draws": [2, 0],
+                    "returns": {"P01": 7.5, "P02": 2.5},
+                    "talk": [{"turn": 1, "by": "P01", "text": "my last word"}],
+                    "game_details": {"pie": 10},
+                    "status": "WIN",
+                    "draw_seed": SEED,
                 },
             },
             attempt=1,
@@ -361,6 +442,7 @@ BASES: dict[str, list[Fields]] = {
             round_id=1,
             standings=_TABLE,
             version=7,
+            head=_HEAD,
         )
     ],
     "LEAGUE_ERROR": [
@@ -413,7 +495,22 @@ BASES: dict[str, list[Fields]] = {
             league_id=LEAGUE,
             query_type="GET_NEXT_MATCH",
             query_params={"player_id": "P01", "round_id": 2},
-        )
+        ),
+        _message(
+            "LEAGUE_QUERY",
+            PLAYER,
+            "conv-query-002",
+            _TOKEN,
+            league_id=LEAGUE,
+            query_type="PROTEST",
+            query_params={
+                "match_id": "R1M1",
+                "attempt": 1,
+                "why": "we chose even, and GAME_OVER says odd",
+                "receipts": [{"turn": 1, "choice": "even", "receipt": RECEIPT}],
+                "draw_commitment": COMMITMENT,
+            },
+        ),
     ],
     "LEAGUE_QUERY_RESPONSE": [
         _message(
@@ -453,7 +550,28 @@ BASES: dict[str, list[Fields]] = {
             game_type="tic_tac_toe",
             move_request={"move_type": "mark_cell", "valid_options": ["0", "4", "8"], "context": {"your_mark": "X"}},
             deadline="2025-01-15T12:00:30Z",
-        )
+            turn=1,
+        ),
+        _message(
+            "GAME_MOVE_CALL",
+            REFEREE,
+            _CONVERSATION,
+            _REFEREE_TOKEN,
+            match_id="R1M1",
+            player_id="P02",
+            game_type="bargaining",
+            move_request={
+                "move_type": "bargain",
+                "valid_options": ["take", "leave"],
+                "context": {"pie": 10, "offer": "2.50", "turn": 2},
+                "role": "buyer",
+                "move_format": "an offer such as 2.50",
+                "talk": [{"turn": 1, "by": "P01", "text": "my last word", "foreign": True}],
+                "talk_limit": 120,
+            },
+            deadline="2025-01-15T12:00:30Z",
+            turn=2,
+        ),
     ],
     "GAME_MOVE_RESPONSE": [
         _message(
@@ -472,9 +590,63 @@ BASES: dict[str, list[Fields]] = {
             _TOKEN,
             match_id="R1M1",
             player_id="P01",
-            move_data={"move_type": "mark_cell", "choice": "4"},
+            move_data={"move_type": "mark_cell", "choice": "4", "talk": "Your move."},
             provenance={"tokens": 340, "thinking_s": 2.5},
+            receipt=RECEIPT,
         ),
+    ],
+    "MATCH_TROUBLE": [
+        _message(
+            "MATCH_TROUBLE",
+            REFEREE,
+            _CONVERSATION,
+            _REFEREE_TOKEN,
+            league_id=LEAGUE,
+            match_id="R1M1",
+            attempt=1,
+            turn=0,
+            player_id="P02",
+            code="E009",
+            behind=True,
+        )
+    ],
+    "MATCH_TROUBLE_RESPONSE": [
+        _message(
+            "MATCH_TROUBLE_RESPONSE",
+            MANAGER,
+            _CONVERSATION,
+            _OTHER_TOKEN,
+            match_id="R1M1",
+            decision="wait",
+            reason="4 of 8 players can't be reached",
+        )
+    ],
+    "DRAW_REQUEST": [
+        _message(
+            "DRAW_REQUEST",
+            REFEREE,
+            _CONVERSATION,
+            _REFEREE_TOKEN,
+            league_id=LEAGUE,
+            match_id="R1M1",
+            attempt=1,
+            choices={"P01": "even", "P02": "odd"},
+            moves=[],
+            receipts={"P01": [RECEIPT], "P02": [None]},
+            draw_seed=SEED,
+            draw_commitment=COMMITMENT,
+        )
+    ],
+    "DRAW_RESPONSE": [
+        _message(
+            "DRAW_RESPONSE",
+            MANAGER,
+            _CONVERSATION,
+            _OTHER_TOKEN,
+            match_id="R1M1",
+            attempt=1,
+            draw_share=SEED,
+        )
     ],
     "ROUND_ANNOUNCEMENT_ACK": [
         _message("ROUND_ANNOUNCEMENT_ACK", PLAYER, "conv-round-1-announce", _TOKEN, **_ACK, round_id=1)
@@ -498,6 +670,7 @@ BASES: dict[str, list[Fields]] = {
             status="ACCEPTED",
             match_id="R1M1",
             round_id=1,
+            corrected=[{"field": "result.score", "reason": "the points of this result are P01 3, P02 0"}],
         )
     ],
 }
@@ -515,6 +688,8 @@ REQUESTS = (
     "MATCH_RESULT_REPORT",
     "LEAGUE_STANDINGS_UPDATE",
     "GAME_ERROR",
+    "MATCH_TROUBLE",
+    "DRAW_REQUEST",
     "LEAGUE_QUERY",
 )
 """Messages whose envelope is mandatory (R-03); in all others only message_type is."""
@@ -536,16 +711,24 @@ REFEREE_REGISTER_REQUEST
   referee_meta.protocol_version                 version      o
   referee_meta.enrolment_key                    text         o
   referee_meta.token_scheme                     text         o
+  referee_meta.trouble                          text         o
+  referee_meta.draw_scheme                      text         o
 REFEREE_REGISTER_RESPONSE
   status                                        registration r
   referee_id                                    referee_id   r
   reason                                        string       o
   league_id                                     text         o
   token_scheme                                  string       o
+  manager_endpoints                             array        o
+  manager_endpoints[0]                          text         element
+  trouble                                       text         o
   error_code                                    error_code   o
   error_name                                    text         o
   rpc_code                                      int32        o
   context                                       object       o
+  findings                                      text         o
+  assignment_digest                             text         o
+  draw_scheme                                   text         o
 LEAGUE_REGISTER_REQUEST
   player_meta                                   object       r
   player_meta.display_name                      name         r
@@ -555,16 +738,22 @@ LEAGUE_REGISTER_REQUEST
   player_meta.contact_endpoint                  url          r
   player_meta.protocol_version                  version      o
   player_meta.conditions                        object       o
+  player_meta.receipts                          text         o
 LEAGUE_REGISTER_RESPONSE
   status                                        registration r
   player_id                                     player_id    r
   reason                                        string       o
   league_id                                     text         o
   token_scheme                                  string       o
+  manager_endpoints                             array        o
+  manager_endpoints[0]                          text         element
   error_code                                    error_code   o
   error_name                                    text         o
   rpc_code                                      int32        o
   context                                       object       o
+  findings                                      text         o
+  assignment_digest                             text         o
+  receipts                                      text         o
 ROUND_ANNOUNCEMENT
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -610,6 +799,8 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_convention                text         o
   matches[0].player_A_known_as                  text         o
   matches[0].player_B_known_as                  text         o
+  matches[0].player_A_signs                     bool         o
+  matches[0].player_B_signs                     bool         o
   matches[0].player_A_told                      array        o
   matches[0].player_A_told[0]                   text         element
   matches[0].player_B_told                      array        o
@@ -619,6 +810,9 @@ ROUND_ANNOUNCEMENT
   matches[0].retry_delays_s                     array        o
   matches[0].retry_delays_s[0]                  number       element
   matches[0].record_wanted                      bool         o
+  matches[0].trust                              text         o
+  matches[0].fallbacks_refused                  bool         o
+  matches[0].share_commitment                   text         o
 ROUND_COMPLETED
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -648,6 +842,9 @@ LEAGUE_COMPLETED
   final_standings[0].wins                       count        o
   final_standings[0].draws                      count        o
   final_standings[0].losses                     count        o
+  head                                          object       o
+  head.seq                                      count        r
+  head.digest                                   text         r
 GAME_INVITATION
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -658,11 +855,13 @@ GAME_INVITATION
   player_id                                     text         o
   draw_commitment                               text         o
   attempt                                       ordinal      o
+  share_commitment                              text         o
 GAME_JOIN_ACK
   match_id                                      text         r
   player_id                                     text         r
   arrival_timestamp                             time         r
   accept                                        bool         r
+  receipt                                       text         o
 CHOOSE_PARITY_CALL
   match_id                                      text         r
   player_id                                     text         r
@@ -676,11 +875,13 @@ CHOOSE_PARITY_CALL
   context.your_standings.draws                  count        o
   context.your_standings.points                 count        o
   deadline                                      time         r
+  turn                                          ordinal      o
 CHOOSE_PARITY_RESPONSE
   match_id                                      text         r
   player_id                                     text         r
   parity_choice                                 choice       choice
   provenance                                    object       o
+  receipt                                       text         o
 GAME_OVER
   match_id                                      text         r
   game_type                                     text         r
@@ -692,9 +893,14 @@ GAME_OVER
   game_result.choices                           object       r
   game_result.reason                            string       o
   game_result.moves                             array        o
+  game_result.draws                             array        o
+  game_result.returns                           object       o
+  game_result.game_details                      object       o
   game_result.draw_seed                         text         o
   game_result.attempt                           ordinal      o
   reason                                        string       o
+  game_result.draw_share                        text         o
+  game_result.share_commitment                  text         o
 MATCH_RESULT_REPORT
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -709,11 +915,45 @@ MATCH_RESULT_REPORT
   result.details.status                         outcome      o
   result.details.number_parity                  parity       o
   result.details.moves                          array        o
+  result.details.draws                          array        o
+  result.details.returns                        object       o
+  result.details.talk                           array        o
+  result.details.game_details                   object       o
   result.details.draw_seed                      text         o
   result.details.faults                         object       o
   result.details.provenance                     object       o
   attempt                                       ordinal      o
   match_record                                  array        o
+  result.details.draw_commitment                text         o
+  result.details.draw_share                     text         o
+  result.details.share_commitment               text         o
+  result.details.receipts                       object       o
+  result.details.receipts_digest                text         o
+MATCH_TROUBLE
+  league_id                                     text         r
+  match_id                                      text         r
+  attempt                                       ordinal      r
+  turn                                          count        r
+  player_id                                     text         r
+  code                                          error_code   r
+  behind                                        bool         o
+MATCH_TROUBLE_RESPONSE
+  match_id                                      text         r
+  decision                                      trouble      r
+  reason                                        string       o
+DRAW_REQUEST
+  league_id                                     text         r
+  match_id                                      text         r
+  attempt                                       ordinal      r
+  choices                                       object       r
+  moves                                         array        o
+  receipts                                      object       o
+  draw_seed                                     text         r
+  draw_commitment                               text         r
+DRAW_RESPONSE
+  match_id                                      text         r
+  attempt                                       ordinal      r
+  draw_share                                    text         r
 LEAGUE_STANDINGS_UPDATE
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -728,6 +968,9 @@ LEAGUE_STANDINGS_UPDATE
   standings[0].losses                           count        r
   standings[0].points                           count        r
   version                                       count        o
+  head                                          object       o
+  head.seq                                      count        r
+  head.digest                                   text         r
 LEAGUE_ERROR
   error_code                                    error_code   r
   error_description                             text         r
@@ -765,6 +1008,15 @@ LEAGUE_QUERY
   query_params                                  object       o
   query_params.player_id                        text         o
   query_params.round_id                         ordinal      o
+  query_params.match_id                         text         o
+  query_params.attempt                          ordinal      o
+  query_params.why                              text         o
+  query_params.receipts                         array        o
+  query_params.receipts[0]                      object       element
+  query_params.receipts[0].turn                 count        r
+  query_params.receipts[0].choice               string       r
+  query_params.receipts[0].receipt              text         r
+  query_params.draw_commitment                  text         o
 LEAGUE_QUERY_RESPONSE
   query_type                                    text         r
   success                                       bool         o
@@ -786,14 +1038,21 @@ GAME_MOVE_CALL
   move_request.valid_options                    array        r
   move_request.valid_options[0]                 string       element
   move_request.context                          object       r
+  move_request.role                             text         o
+  move_request.move_format                      text         o
+  move_request.talk                             array        o
+  move_request.talk_limit                       ordinal      o
   deadline                                      time         r
+  turn                                          ordinal      o
 GAME_MOVE_RESPONSE
   match_id                                      text         r
   player_id                                     text         r
   move_data                                     object       r
   move_data.move_type                           text         r
   move_data.choice                              move         move
+  move_data.talk                                string       o
   provenance                                    object       o
+  receipt                                       text         o
 ROUND_ANNOUNCEMENT_ACK
   status                                        ack          r
   player_id                                     text         o
@@ -824,6 +1083,10 @@ MATCH_RESULT_ACK
   status                                        registration r
   match_id                                      text         r
   round_id                                      ordinal      r
+  corrected                                     array        o
+  corrected[0]                                  object       element
+  corrected[0].field                            text         r
+  corrected[0].reason                           text         r
 """
 
 
@@ -859,7 +1122,7 @@ WRONG: dict[str, list[Wrong]] = {
     "ordinal": [*_WHOLE, Wrong("zero", 0, "E008")],
     "int32": [*_WHOLE, Wrong("beyond-32-bits-below", -(2**31) - 1, "E008")],
     "drawn": [*_WHOLE, Wrong("zero", 0, "E008"), Wrong("eleven", 11, "E008")],
-    "concurrency": [*_WHOLE, Wrong("zero", 0, "E008"), Wrong("eleven", 11, "E008")],
+    "concurrency": [*_WHOLE, Wrong("zero", 0, "E008"), Wrong("sixty-five", 65, "E008")],
     "number": [_STRING, _TRUE],
     "bool": [Wrong("a-string", "true", "E007"), Wrong("one", 1, "E007"), Wrong("zero", 0, "E007")],
     "object": [Wrong("an-array", [], "E007"), Wrong("a-string", "none", "E007")],
@@ -867,6 +1130,7 @@ WRONG: dict[str, list[Wrong]] = {
     "role": _words("E008", "PLAYER_C", "player_a", "Player_A", "A", ""),
     "registration": _words("E008", "accepted", "Accepted", "OK", ""),
     "outcome": _words("E008", "win", "Win", "LOSS", "TECHNICAL LOSS", ""),
+    "trouble": _words("E008", "Decide", "WAIT", "later", ""),
     "parity": _words("E008", "Even", "ODD", "e", ""),
     "ack": _words("E008", "acknowledged", "ACK", "OK", ""),
     "query_type": _words("E029", "GET_EVERYTHING", "get_standings", "standings", ""),

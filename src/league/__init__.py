@@ -7,6 +7,8 @@ without servers, and `async with league.run(...)` plays a whole league here; all
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "LLM",
+    "Ask",
     "ChooseParityCall",
     "GameMoveCall",
     "LeagueError",
@@ -19,16 +21,18 @@ __all__ = [
     "Round",
     "Standings",
     "Turn",
+    "audit",
+    "compare",
     "run",
     "serve",
     "tournament",
 ]
 
-_SDK = frozenset(__all__) - {"LeagueError", "run", "tournament"}
+_SDK = frozenset(__all__) - {"LLM", "Ask", "LeagueError", "audit", "compare", "run", "tournament"}
 """Names that are defined in `league.sdk`."""
 
 if TYPE_CHECKING:
-    from league.feature_names import run, tournament
+    from league.feature_names import LLM, Ask, audit, compare, run, tournament
     from league.sdk import (
         ChooseParityCall,
         GameMoveCall,

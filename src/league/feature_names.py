@@ -3,5 +3,9 @@
 Programs find these names through rows: see `league.__getattr__`.
 """
 
+from league_experiments.compare import compare as compare
 from league_experiments.running import run as run
 from league_experiments.tournament import tournament as tournament
+from league_minds.audit import audit as audit
+from league_minds.scripting import LLM as LLM
+from league_minds.scripting import Ask as Ask

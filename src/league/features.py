@@ -94,6 +94,8 @@ class ExportRow(NamedTuple):
     about: str
     export: str
     needs_letters: bool = False
+    is_one_file: bool = False
+    """It yields one file, and `--to` names that file instead of a folder."""
 
 
 class StrategyRow(NamedTuple):
@@ -109,9 +111,21 @@ class StrategyRow(NamedTuple):
     options: str = ""
     needs_server: bool = False
     """True if it plays only for a player that is served."""
+    chosen_by: str = ""
+    """The option of its own that chooses it, where `--strategy` is not given."""
 
 
-Row = CommandRow | ScriptRow | ViewRow | SectionRow | PagesRow | FollowerRow | DoorRow | ExportRow | StrategyRow
+class GameRow(NamedTuple):
+    """A game of ours outside the core. Packages of others announce theirs in the entry point group `league.games`."""
+
+    name: str
+    target: str
+    """A `league.games.contract.Game` of this name."""
+
+
+Row = (
+    CommandRow | ScriptRow | ViewRow | SectionRow | PagesRow | FollowerRow | DoorRow | ExportRow | StrategyRow | GameRow
+)
 AnyRow = TypeVar("AnyRow", bound=Row)
 
 

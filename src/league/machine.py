@@ -23,8 +23,9 @@ from msgspec import Struct
 from league.events import Event
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import PeerError, Violation
+from league.protocol.errors import ERRORS, PeerError, Violation
 from league.protocol.experiment import Provenance
+from league.protocol.findings import Findings
 from league.protocol.messages import Message
 
 Chance = Callable[[int], bytes]
@@ -50,6 +51,16 @@ class Acknowledged(Struct, frozen=True):
     deviations: tuple[Violation, ...] = ()
     is_promise: bool = False
     """It says that the real answer is still to come (HTTP status 202)."""
+    is_empty: bool = False
+    """Its body was empty."""
+
+
+class Probe(Ping, frozen=True):
+    """A ping that also finds out how a peer wants to be spoken to. It takes several requests, on our own time; the
+    answer is `Findings`."""
+
+    role: str
+    game_type: str
 
 
 class RecordRequest(Ping, frozen=True):
@@ -81,6 +92,13 @@ class Refusal:
     words: str = field(default="", compare=False)
     """The peer's own words."""
 
+    def in_words(self) -> str:
+        """Quote the peer, and say what a code or a number of its own means in our catalogue."""
+        words = self.words or f"{self.code} {self.detail}".strip()
+        if not self.code or self.code in words:
+            return words
+        return f"{words} (that is {self.code}: {ERRORS[self.code].when})"
+
 
 ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_command", "run_match")
 """The inquiries by which managers by others give a referee a match (spec section 13.5)."""
@@ -109,11 +127,20 @@ class Operate(Struct, frozen=True):
     order: str
     key: str
     target: str = ""
+    secret: str = ""
+    """The new value, if the order replaces a secret; it is never part of an event."""
 
 
-Content = Unsealed | Ping | Pong | Acknowledged | MatchRecord | Refusal | Operate | Inquiry | Information
+Content = Unsealed | Ping | Pong | Acknowledged | MatchRecord | Refusal | Operate | Inquiry | Information | Findings
 ReplyContent = Message | Pong | Acknowledged | MatchRecord | Information | PeerError
 """The possible answers to a request."""
+
+
+class JournalHead(Struct, frozen=True):
+    """The end of a journal's chain, as far as it is durable: the number of its last event, and the digest there."""
+
+    seq: int
+    digest: str
 
 
 # --- inputs and outputs -----------------------------------------------------------------------------------------------
@@ -166,16 +193,18 @@ class Ask(Struct, frozen=True):
     deadline: float
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
-    """A choice together with its provenance; a strategy may return it instead of the bare choice."""
+class Considered(Struct, frozen=True):
+    """A choice together with its provenance and a line of talk; a strategy may return it instead of the bare choice."""
 
     choice: str
     provenance: Provenance | None = None
+    conversation: str = ""
+    """What was said before the choice, as JSON, for the player's own journal."""
+    talk: str = ""
+    """A line for the other player, in games with talk."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoChoice:
+class NoChoice(Struct, frozen=True):
     """A strategy's refusal to choose."""
 
     detail: str
@@ -184,6 +213,8 @@ class NoChoice:
     """It is not the player's fault (spec section 8.17)."""
     exception: str = ""
     """What the author's code raised, in one line."""
+    conversation: str = ""
+    """What was said before the refusal, as in `Considered`."""
 
 
 class Answering(Struct, frozen=True):
@@ -203,10 +234,16 @@ class Failure(Enum):
     FORBIDDEN = "forbidden"
     """Our own endpoint policy forbids the address: nothing was sent."""
     BROKEN = "broken"
+    SERVER_ERROR = "server error"
+    """The answer had a status of 500 or more, and no message."""
     BUSY = "busy"
     NOT_UNDERSTOOD = "not understood"
     ERROR = "error"
     """The answer was an error."""
+
+
+UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.FORBIDDEN, Failure.BROKEN})
+"""Failures of calls that nobody answered. Any other answer, also an error, shows that the peer can be reached."""
 
 
 class Blame(Enum):
@@ -262,6 +299,8 @@ class Machine(ABC):
         self._step = Step()
         self.deadline: float | None = None
         """When to call `tick`, if ever."""
+        self.journal_head: Callable[[], JournalHead | None] = lambda: None
+        """Says where the journal ends. It is for messages alone: no state may depend on it."""
 
     @abstractmethod
     def apply(self, event: Event) -> None:

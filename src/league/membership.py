@@ -15,6 +15,10 @@ does not know our token makes us register again (`request_refused`), once until 
 another league meanwhile, `on_new_league` is called before Registered becomes true. Registering also finds out how a
 manager by others is spoken to (spec section 13.1): to register twice is harmless.
 
+A league may have several managers, of which one works at a time: the others stand by. We know their endpoints from the
+command line and from the answer to our registration. Requests go to one of them until it does not answer, or answers
+that it cannot serve us now; the next request goes to the next one. Which one that is, is not journalled.
+
 What must never happen: a token is shown to anybody but the manager that gave it; we register again and again while the
 manager refuses us; a token of an earlier league opens anything in this one.
 """
@@ -22,7 +26,7 @@ manager refuses us; a token of an earlier league opens anything in this one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -59,7 +63,8 @@ from league.protocol.messages import (
     RefereeRegisterResponse,
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.protocol.versions import CURRENT
+from league.protocol.receipts import SCHEME as RECEIPTS
+from league.protocol.versions import CURRENT, SHARED_DRAWS, TROUBLE
 
 DERIVED: Final = "derived"
 """`token_scheme` of a manager whose tokens can be checked, and of a referee that shows them (sections 9.2, 9.3)."""
@@ -67,6 +72,8 @@ REGISTRATIONS: Final = 2
 """Number of registrations whose manager's tokens we accept: a message from before the newest may be on its way."""
 APPROVAL_S: Final = 5.0
 """How often to ask again while the operator has not decided (R-89)."""
+MANAGERS: Final = 8
+"""Maximum number of managers of one league that we know."""
 DEVIATIONS: Final = 1_000
 """Maximum number of deviations recorded, of all agents together."""
 EARLY: Final = 16
@@ -108,13 +115,17 @@ class Membership:
         self.registered_at = ""
         """The endpoint that we registered with."""
         self.derived_tokens = False
+        self.asks_before_losses = False
+        self.signs_choices = False
+        """The manager takes our receipts."""
         self.token: str | None = None
         """Our token for the manager; managers by others may give none."""
-        self.endpoint = manager_endpoint
+        self.managers = ManagerEndpoints(manager_endpoint.split(","))
+        context.calls.on_failure = self._call_failed
         self.registration = Registration(self, context, find_key)
         self._context = context
-        self.sender = f"{self.role}:{wished_id or self.meta.display_name.strip()}"
-        """Our name in messages; before we have an id, the id we wish for (R-37) or our display name."""
+        self.sender = f"{self.role}:{wished_id or '-'.join(self.meta.display_name.split())}"
+        """Our name in messages; before we have an id, the id we wish for (R-37) or our display name without blanks."""
         self._deviations: set[tuple[str, str, str]] = set()
         self._manager_tokens: deque[str] = deque(maxlen=REGISTRATIONS)
 
@@ -135,6 +146,16 @@ class Membership:
         return seal(self.sender, now, conversation_id)
 
     # --- who our manager is -------------------------------------------------------------------------------------------
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint of the manager that we turn to."""
+        return self.managers.current
+
+    def _call_failed(self, delivery: Delivery) -> None:
+        to = delivery.attempt.to
+        if delivery.peer == tokens.MANAGER and to is not None:
+            self.managers.failed(to.endpoint)
 
     @property
     def manager(self) -> Address:
@@ -218,12 +239,15 @@ class Membership:
         self.sender = f"{self.role}:{event.agent_id}"
         self.serial = event.serial
         self.derived_tokens = event.derived_tokens
+        self.asks_before_losses = event.asks_before_losses
+        self.signs_choices = event.receipts
         if event.new_league:
             self.first_serial = event.serial
             self.token = None
             self._deviations.clear()
             self._manager_tokens.clear()
         self.registered_at = event.endpoint
+        self.managers.add(event.manager_endpoints)
         # A registration without a token leaves us with the one we had.
         self.token = self._context.secrets.get(f"token/{event.serial}", self.token)
         if self.derived_tokens and self.token is not None:
@@ -239,9 +263,35 @@ class Membership:
             "serial": self.serial,
             "registered_at": self.registered_at,
             "derived_tokens": self.derived_tokens,
+            "asks_before_losses": self.asks_before_losses,
+            "signs_choices": self.signs_choices,
             "convention": self.convention.value,
             "deviations": sorted(self._deviations),
         }
+
+
+class ManagerEndpoints:
+    """The endpoints of the managers of a league, and the one that we turn to."""
+
+    def __init__(self, endpoints: Sequence[str]) -> None:
+        self._endpoints = list(endpoints)
+        self.current = self._endpoints[0]
+
+    def __contains__(self, endpoint: str) -> bool:
+        return endpoint in self._endpoints
+
+    def add(self, endpoints: Iterable[str]) -> None:
+        """Learn of more managers."""
+        for endpoint in endpoints:
+            if endpoint not in self._endpoints and len(self._endpoints) < MANAGERS:
+                self._endpoints.append(endpoint)
+
+    def failed(self, endpoint: str) -> None:
+        """Turn to the next one, unless we have done so since that call was made."""
+        # A manager may register agents at another path than its own.
+        if endpoint == self.current or endpoint not in self._endpoints:
+            place = self._endpoints.index(self.current) + 1
+            self.current = self._endpoints[place % len(self._endpoints)]
 
 
 class Registration:
@@ -254,6 +304,8 @@ class Registration:
         """The manager's answer while its operator must approve us first; we go on asking."""
         self.trouble = ""
         """Why the last attempt failed, for people."""
+        self.findings = ""
+        """What the manager found out about our endpoint, or says about our name."""
         self.token_refused = False
         """True if our manager does not know the token it gave us."""
         self.on_registered: Callable[[float], None] = lambda _: None
@@ -261,7 +313,6 @@ class Registration:
         """Called before it becomes true that we are in another league."""
         self.on_call_ended: Callable[[float], None] = lambda _: None
         self._membership = membership
-        self._endpoint = membership.endpoint
         self._context = context
         self._find_key = find_key
         self._delivery: Delivery | None = None
@@ -329,7 +380,7 @@ class Registration:
     def _address(self) -> Address:
         return Address(
             tokens.MANAGER,
-            self._endpoint,
+            self._membership.endpoint,
             self._token,
             self._membership.convention,
         )
@@ -395,7 +446,7 @@ class Registration:
             delivery.line.rule_out()
         return Interpretation(
             Reaction.FAILED,
-            f"the manager says {refusal.code} {refusal.detail[:LONGEST_WORD]}",
+            f"the manager says {refusal.in_words()[:LONGEST_WORD]}",
         )
 
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
@@ -407,7 +458,7 @@ class Registration:
         elif failed.failure is Failure.ERROR:
             self.trouble = failed.detail
         else:
-            self.trouble = f"{self._endpoint}: {failed.in_words}"
+            self.trouble = f"{_endpoint_of(delivery)}: {failed.in_words}"
         if failed.failure is Failure.REFUSED:
             # Nobody is there. The next one to listen there may understand another form.
             delivery.line.forget()
@@ -418,19 +469,25 @@ class Registration:
         answer = delivery.answer
         response = answer.message if isinstance(answer, Unsealed) else None
         if not isinstance(response, Answer):
-            self.rejected = answer if isinstance(answer, Refusal) else None
-            self.pending = None
+            self._rejected_by(answer if isinstance(answer, Refusal) else None)
         elif outcome is Ending.ANSWERED:
             self._accepted(delivery, response, now)
         elif _is_pending(response):
             self.pending = _refusal_in(response)
             self._context.timers.set(self, now + APPROVAL_S, self.register)
         else:
-            self.rejected = _refusal_in(response)
-            self.pending = None
+            self._rejected_by(_refusal_in(response))
         if isinstance(answer, Unsealed):
             self._membership.record(answer.deviations, now)
         self.on_call_ended(now)
+
+    def _rejected_by(self, refusal: Refusal | None) -> None:
+        """Stop asking. A member stays one where the manager, by others, knows no coming back: to it our second request
+        is that of somebody else, for whom there is no place, or whose name is taken."""
+        self.pending = None
+        member = self._membership
+        if not member.is_registered or member.derived_tokens:
+            self.rejected = refusal
 
     def _accepted(self, delivery: Delivery, answer: Answer, now: float) -> None:
         member = self._membership
@@ -448,6 +505,7 @@ class Registration:
         self.rejected = None
         self.pending = None
         self.trouble = ""
+        self.findings = answer.findings or ""
         self._context.happened(
             Registered(
                 at=now,
@@ -456,12 +514,18 @@ class Registration:
                 serial=serial,
                 derived_tokens=answer.token_scheme == DERIVED and bool(answer.auth_token),
                 # A manager that registers agents at another path follows the documents everywhere else.
-                convention=(to.convention if to.endpoint == self._endpoint else Convention.SPEC).value,
+                convention=(to.convention if to.endpoint in member.managers else Convention.SPEC).value,
                 endpoint=member.meta.contact_endpoint,
+                asks_before_losses=_agrees_to_be_asked(member.meta, answer),
                 new_league=new_league,
+                receipts=getattr(answer, "receipts", None) == RECEIPTS,
+                manager_endpoints=_managers_in(answer),
             )
         )
         self.on_registered(now)
+        if self._membership.derived_tokens and self._finds_new_key(member.league_id):
+            # We came in openly, and are the operator's own: the manager gives us matches that it gives no stranger.
+            self.register(now)
 
     def _is_new_league(self, answer: Answer) -> bool:
         """Return True if the manager has begun another league."""
@@ -512,7 +576,12 @@ def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
             meta,
             max_concurrent_matches=meta.max_concurrent_matches or 1,
             token_scheme=DERIVED,
+            # An empty word declares nothing: then losses are decided unasked, as referees by others do.
+            trouble=TROUBLE if meta.trouble is None else meta.trouble or None,
+            draw_scheme=SHARED_DRAWS,
         )
+    elif meta.receipts is None:
+        meta = structs.replace(meta, receipts=RECEIPTS)
     return meta
 
 
@@ -537,6 +606,25 @@ def _is_pending(answer: Answer) -> bool:
     if answer.status != "REJECTED" or answer.error_code != "E043":
         return False
     return (answer.context or {}).get("pending") is True
+
+
+def _agrees_to_be_asked(meta: PlayerMeta | RefereeMeta, answer: Answer) -> bool:
+    """Return True if manager and referee both declared that losses are asked about before they are decided."""
+    if not isinstance(meta, RefereeMeta) or not isinstance(answer, RefereeRegisterResponse):
+        return False
+    return meta.trouble == TROUBLE and answer.trouble == TROUBLE
+
+
+def _managers_in(answer: Answer) -> tuple[str, ...]:
+    """Return the endpoints of the league's managers, as far as they are endpoints."""
+    endpoints = (answer.manager_endpoints or ())[:MANAGERS]
+    return tuple(endpoint for endpoint in endpoints if endpoint.startswith(("http://", "https://")))
+
+
+def _endpoint_of(delivery: Delivery) -> str:
+    to = delivery.attempt.to
+    assert to is not None, "it was called"
+    return to.endpoint
 
 
 def _id_in(answer: Answer) -> str | None:

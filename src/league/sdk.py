@@ -21,7 +21,7 @@ from league.player.news import (
     Round,
     Standings,
 )
-from league.player.strategies import Turn
+from league.player.strategies import Answer, Turn
 from league.protocol.fields import Parity
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 
@@ -97,7 +97,7 @@ class Player:
         """
         raise NotImplementedError(f"{type(self).__name__} has no method choose_parity(self, call)")
 
-    def move(self, turn: Turn) -> str | Awaitable[str]:
+    def move(self, turn: Turn) -> Answer | Awaitable[Answer]:
         """Return your choice in any game: one of `turn.options`.
 
         In Even/Odd, `choose_parity` is called instead if you wrote it.
@@ -182,7 +182,7 @@ class Player:
                 sentences.append(f"{type(self).__name__}.{name} is never called{suggestion}")
         return sentences
 
-    def choose(self, turn: Turn) -> str | Awaitable[str]:
+    def choose(self, turn: Turn) -> Answer | Awaitable[Answer]:
         """Call the method that the author wrote for this choice."""
         self.history = turn.history
         if isinstance(turn.call, ChooseParityCall) and _is_written(self, "choose_parity"):

@@ -5,12 +5,15 @@ Every board is part of the page; `board.js` shows one of them at a time, large, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from league.events import ResultAccepted
 from league.games import registry
-from league.games.contract import SEATS, Board, Cells, Game
+from league.games.contract import Board, Cells, Game
+from league.games.moves import Position, course
 from league_records.match_facts import MatchFacts
 
 NO_CELLS: Cells = frozenset()
@@ -49,9 +52,10 @@ def board_views(facts: MatchFacts) -> tuple[BoardView, ...]:
     if game is None or game.board is None or not isinstance(facts.result, ResultAccepted):
         return ()
     moves = facts.result.details.get("moves")
-    if not isinstance(moves, list):
+    draws = facts.result.details.get("draws", [])
+    if not isinstance(moves, list) or not isinstance(draws, list):
         return ()
-    return tuple(_played(game, moves, facts))
+    return tuple(_played(game, moves, draws, facts))
 
 
 def seat_views(facts: MatchFacts, boards: Sequence[BoardView]) -> tuple[SeatView, ...]:
@@ -70,34 +74,43 @@ def seat_views(facts: MatchFacts, boards: Sequence[BoardView]) -> tuple[SeatView
     return tuple(seats)
 
 
-def _played(game: Game, moves: Sequence[object], facts: MatchFacts) -> Iterator[BoardView]:
+def _played(game: Game, moves: list[object], draws: list[object], facts: MatchFacts) -> Iterator[BoardView]:
     assert game.board is not None, "only games with a board come here"
-    players = facts.players
-    state = game.rules.start()
-    board = game.board(state)
-    yield _view("Start", board, board)
-    for number, move in enumerate(moves[: game.turns], start=1):
-        if not isinstance(move, Mapping) or not set(move) <= set(players):
-            return
-        choices = {}
-        for player, choice in move.items():
-            seat = SEATS[players.index(player)]
-            choices[seat] = choice
-        # A referee may report anything: the boards end at the first move that the rules reject.
-        try:
-            state = game.rules.play(state, choices)
-        except (ValueError, TypeError):
-            return
-        before = board
-        board = game.board(state)
-        winning = NO_CELLS
-        if game.winning_cells is not None:
-            winning = game.winning_cells(state)
-        chosen = [f"{facts.named(player)}: {choice}" for player, choice in move.items()]
-        mover = ""
-        if len(move) == 1:
-            mover = next(iter(move))
-        yield _view(f"{number}. {', '.join(chosen)}", board, before, winning, mover)
+    before: Board = ()
+    number = 0
+    # A referee may report anything: the boards end at the first move or draw that the rules reject.
+    with suppress(ValueError, TypeError):
+        for position in course(game.rules, moves[: game.turns], draws, facts.players):
+            board = game.board(position.state)
+            if not before:
+                yield _view("Start", board, board)
+            elif position.chance is not None:
+                yield _view("Chance", board, before)
+            else:
+                number += 1
+                yield _moved(game, position, number, facts, board, before)
+            before = board
+
+
+def _moved(
+    game: Game,
+    position: Position[Any],
+    number: int,
+    facts: MatchFacts,
+    board: Board,
+    before: Board,
+) -> BoardView:
+    winning = NO_CELLS
+    if game.winning_cells is not None:
+        winning = game.winning_cells(position.state)
+    movers = [facts.players[seat] for seat in position.moves]
+    chosen = [
+        f"{facts.named(player)}: {choice}" for player, choice in zip(movers, position.moves.values(), strict=True)
+    ]
+    mover = ""
+    if len(movers) == 1:
+        mover = movers[0]
+    return _view(f"{number}. {', '.join(chosen)}", board, before, winning, mover)
 
 
 def _view(caption: str, board: Board, before: Board, winning: Cells = NO_CELLS, mover: str = "") -> BoardView:

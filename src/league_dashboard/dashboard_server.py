@@ -11,6 +11,8 @@ Theory of operation. Viewers must never hold up the league, which runs in the sa
   and then replaced; each feed then sends what its viewer has not seen. One task, `_keep_fresh`, looks for changes as
   long as there is a feed, so a league that nobody watches renders nothing.
 - Feeds are counted apart from all other connections, and are the first to be closed if the server runs short.
+- Feeds and waiting pages have a limited number of places, which addresses share (`FairPlaces`): a greedy viewer
+  leaves half of them to others.
 
 The same dashboard serves a running manager and a journal (`league view`): `LeaguePages` is what they have in common.
 """
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -26,6 +29,7 @@ from urllib.parse import parse_qs
 from uuid import uuid4
 
 from league.agent.agent import Shown
+from league.calling.fair_places import FairPlaces
 from league.events import Event
 from league.hosting.background import Background
 from league.hosting.serving import HostedAgent
@@ -46,7 +50,7 @@ FRAME_S: Final = 0.25
 PAUSE: Final = 20
 """The pause after looking for what has changed, as a multiple of the time it took."""
 FEEDS: Final = 256
-"""The most feeds at a time."""
+"""The most feeds at a time. One address gets half of them at most."""
 QUIET_S: Final = 15.0
 """A feed sends something at least this often; otherwise nobody would notice that its reader is gone."""
 EVENTS: Final = "/api/events"
@@ -54,6 +58,8 @@ MATCH: Final = "/match/"
 PLAYER: Final = "/player/"
 ASSETS: Final = "/assets/"
 LONGEST_NUMBER: Final = 15
+OURSELVES: Final = ""
+"""Stands for no address: the league page is made for everybody."""
 HTML: Final = "text/html; charset=utf-8"
 SAFE: Final[Headers] = (
     (
@@ -121,23 +127,27 @@ class LeaguePages(Protocol):
 
 
 class Turns:
-    """Lets pages be made one at a time, with a pause after each, so that the league has the processor."""
+    """Lets pages be made one at a time, with a pause after each, so that the league has the processor.
+
+    Addresses take turns, too: a page waits for at most one page of each other address.
+    """
 
     def __init__(self, *, waiting: int, pause: float, longest_pause_s: float) -> None:
-        self.lock = asyncio.Lock()
-        self._room = waiting
+        self._is_busy = False
+        self._places = FairPlaces(waiting)
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """By address; the first address is next."""
         self._pause = pause
         self._longest_pause_s = longest_pause_s
 
-    async def page(self, render: Render, missing: str) -> Response:
+    async def page(self, address: str, render: Render, missing: str) -> Response:
         """A page, when its turn has come; `missing` is the sentence for a page that does not exist."""
-        if self._room == 0:
+        if not self._places.take(address):
             return _FULL
-        self._room -= 1
         try:
-            await self.lock.acquire()
+            await self.begin(address)
         finally:
-            self._room += 1
+            self._places.leave(address)
         began = time.perf_counter()
         try:
             html = await render()
@@ -147,10 +157,38 @@ class Turns:
             duration = time.perf_counter() - began
             pause = min(self._longest_pause_s, self._pause * duration)
             # The turn ends after the pause, not now: the next page waits for it.
-            asyncio.get_running_loop().call_later(pause, self.lock.release)
+            asyncio.get_running_loop().call_later(pause, self.end)
         if html is None:
             return _error_page(missing, 404)
         return _page(html.encode())
+
+    async def begin(self, address: str) -> None:
+        """Wait for a turn."""
+        if not self._is_busy:
+            self._is_busy = True
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # The turn may have come in the very moment in which nobody wanted it any more.
+            if turn.done() and not turn.cancelled():
+                self.end()
+            raise
+
+    def end(self) -> None:
+        """End a turn: the next address is served."""
+        while self._waiting:
+            address = next(iter(self._waiting))
+            turns = self._waiting.pop(address)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[address] = turns
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._is_busy = False
 
 
 class _Look(NamedTuple):
@@ -184,7 +222,7 @@ class Dashboard:
         # spare only while it is played.
         pause = 4 if pages.is_live else 0
         self._turns_back = Turns(waiting=8, pause=pause, longest_pause_s=5)
-        self._feeds = 0
+        self._feeds = FairPlaces(FEEDS)
         self._refreshing: asyncio.Task[None] | None = None
         self._newer = asyncio.Event()
         """Set with the next edition, and then replaced."""
@@ -202,13 +240,13 @@ class Dashboard:
     def _handler_of(self, request: HttpRequest) -> Handle | None:
         path = request.path
         if path == "/":
-            return lambda: self._league(_query(request, "at"), _query(request, "round"))
+            return lambda: self._league(request.address, _query(request, "at"), _query(request, "round"))
         if path == EVENTS and self._pages.is_live:
             return lambda: self._feed(request)
         if path.startswith(MATCH):
-            return lambda: self._match(path.removeprefix(MATCH))
+            return lambda: self._match(request.address, path.removeprefix(MATCH))
         if path.startswith(PLAYER):
-            return lambda: self._player(path.removeprefix(PLAYER))
+            return lambda: self._player(request.address, path.removeprefix(PLAYER))
         if path.startswith(ASSETS):
             return lambda: _asset(path.removeprefix(ASSETS))
         return None
@@ -223,16 +261,16 @@ class Dashboard:
 
     # --- pages --------------------------------------------------------------------------------------------------------
 
-    async def _league(self, at: str, round_id: str) -> Response:
+    async def _league(self, address: str, at: str, round_id: str) -> Response:
         if at or round_id:
-            return await self._past(at, round_id)
+            return await self._past(address, at, round_id)
         live = await self._look()
         # A manager that recovers its journal has nothing to show yet.
         if live is None:
             return _STARTING
         return _page(live.page)
 
-    async def _past(self, at: str, round_id: str) -> Response:
+    async def _past(self, address: str, at: str, round_id: str) -> Response:
         """The league as it was after an event of its journal, or after a round."""
         number = _number(at or round_id)
 
@@ -244,9 +282,9 @@ class Dashboard:
             find = history.at if at else history.after_round
             return await asyncio.to_thread(_moment, find, number, rounds)
 
-        return await self._turns_back.page(render, "There is no such moment in the journal of this league.")
+        return await self._turns_back.page(address, render, "There is no such moment in the journal of this league.")
 
-    async def _match(self, match_id: str) -> Response:
+    async def _match(self, address: str, match_id: str) -> Response:
         from league_dashboard.match_view import match_page
 
         async def render() -> str | None:
@@ -259,9 +297,9 @@ class Dashboard:
                 position = self._live.position
             return _renderer().match(match_page(facts), position)
 
-        return await self._turns.page(render, "There is no such match in this league.")
+        return await self._turns.page(address, render, "There is no such match in this league.")
 
-    async def _player(self, player_id: str) -> Response:
+    async def _player(self, address: str, player_id: str) -> Response:
         from league_dashboard.player_view import player_page
 
         async def render() -> str | None:
@@ -271,31 +309,37 @@ class Dashboard:
                 return None
             return _renderer().player(page)
 
-        return await self._turns.page(render, "There is no such player in this league.")
+        return await self._turns.page(address, render, "There is no such player in this league.")
 
     async def _look(self) -> LivePage | None:
         """The league page as it is now, or as it was a moment ago; None while there is nothing to show."""
-        async with self._turns.lock:
-            loop = asyncio.get_running_loop()
-            has_rested = loop.time() >= self._look_again_at or self._has_newer_results()
-            if self._live is not None and not has_rested:
-                return self._live
-            look = await self._pages.shown(self._view)
-            if look is None:
-                return None
-            # Other features work their results out beside the league; a later look shows them.
-            for name, observations in look.observations.items():
-                self._views[name].begin(observations)
-            results = {name: view.latest for name, view in self._views.items()}
-            self._shown_results = results
-            answering = await self._pages.answering()
-            rendering_s = await asyncio.to_thread(self._show, look.view, results, answering)
-            # Wake the feeds that wait for this edition; those that come later wait for the next.
-            self._newer.set()
-            self._newer = asyncio.Event()
-            pause = max(FRAME_S, PAUSE * (look.seconds + rendering_s))
-            self._look_again_at = loop.time() + pause
+        await self._turns.begin(OURSELVES)
+        try:
+            return await self._edition()
+        finally:
+            self._turns.end()
+
+    async def _edition(self) -> LivePage | None:
+        loop = asyncio.get_running_loop()
+        has_rested = loop.time() >= self._look_again_at or self._has_newer_results()
+        if self._live is not None and not has_rested:
             return self._live
+        look = await self._pages.shown(self._view)
+        if look is None:
+            return None
+        # Other features work their results out beside the league; a later look shows them.
+        for name, observations in look.observations.items():
+            self._views[name].begin(observations)
+        results = {name: view.latest for name, view in self._views.items()}
+        self._shown_results = results
+        answering = await self._pages.answering()
+        rendering_s = await asyncio.to_thread(self._show, look.view, results, answering)
+        # Wake the feeds that wait for this edition; those that come later wait for the next.
+        self._newer.set()
+        self._newer = asyncio.Event()
+        pause = max(FRAME_S, PAUSE * (look.seconds + rendering_s))
+        self._look_again_at = loop.time() + pause
+        return self._live
 
     def _has_newer_results(self) -> bool:
         shown_results = self._shown_results
@@ -339,17 +383,19 @@ class Dashboard:
         live = self._live or await self._look()
         if live is None:
             return _STARTING
-        if self._feeds >= FEEDS or self._is_closing:
+        if self._is_closing or not self._feeds.has_room(request.address):
             return _FULL
         # A browser that reconnects states its position in a header; at first it is in the address.
         position = _query(request, "after")
         if b"last-event-id" in request.headers:
             position = request.headers[b"last-event-id"].decode("latin-1")
-        frames = self._frames(live, live.edition_at(position))
+        frames = self._frames(request.address, live, live.edition_at(position))
         return StreamingResponse(200, frames, headers=SAFE, may_be_broken_off=True)
 
-    async def _frames(self, live: LivePage, edition: int) -> AsyncGenerator[bytes, None]:
-        self._feeds += 1
+    async def _frames(self, address: str, live: LivePage, edition: int) -> AsyncGenerator[bytes, None]:
+        # Taken here: a response that is never sent holds no place.
+        if not self._feeds.take(address):
+            return
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._keep_fresh())
         try:
@@ -367,11 +413,11 @@ class Dashboard:
                     # A comment of server-sent events: it means nothing, but fails if the reader is gone.
                     yield b":\n\n"
         finally:
-            self._feeds -= 1
+            self._feeds.leave(address)
 
     async def _keep_fresh(self) -> None:
         """As long as anybody follows, look when something has changed, but not too often."""
-        while self._feeds and not self._is_closing:
+        while self._feeds.taken and not self._is_closing:
             await self._look()
             now = asyncio.get_running_loop().time()
             await asyncio.sleep(max(0.0, self._look_again_at - now))

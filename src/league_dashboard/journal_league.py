@@ -78,8 +78,8 @@ def _answering(journals: Journals) -> Mapping[str, Answering]:
 
 def site(manager: LeagueManager, journals: Journals) -> Iterator[File]:
     """The dashboard as files that open without a server."""
-    assert journals.path is not None, "the manager's journal is among them"
-    with open_for_reading(journals.path) as journal:
+    assert journals.place is not None, "the manager's journal is among them"
+    with open_for_reading(journals.place) as journal:
         yield from _league_pages(manager, journals, LeagueHistory(journal))
     for name in rendering.ASSETS:
         yield PurePosixPath("assets", name), rendering.asset(name)

@@ -20,6 +20,7 @@ from league.manager.roster import Member
 from league.manager.standings import Decided, StandingsTable
 from league.reports import endings, views
 from league.reports.awaited import waiting_sentence
+from league.reports.evidence_words import WORDS
 
 if TYPE_CHECKING:
     from league_dashboard.answer_times import Answering
@@ -39,6 +40,7 @@ PHASES: Final[Mapping[MatchStatus, str]] = {
     "SCHEDULED": "to come",
     "WAITING": "waits for a referee",
     "ASSIGNED": "being played",
+    "REPORTED": "reported from the referee's address, counts when the round ends",
     "PARKED": "parked: its attempts failed",
     "VOIDED": "voided, to be played again",
     "COMPLETED": "over",
@@ -115,6 +117,8 @@ class AgentView:
     technical: int
     deviations: int
     endpoint: str
+    findings: str = ""
+    """What a probe found out about it before the start."""
     answering: Answering | None = None
     """None for referees, and for players without a record."""
 
@@ -232,15 +236,25 @@ def league_view(manager: LeagueManager) -> LeagueView:
         cross=tuple(cross),
         agents=tuple(_agents(manager)),
         applicants=tuple(_applicants(ledger)),
-        notes=tuple(endings.notes(manager)),
+        notes=(*endings.notes(manager), *_head_note(manager)),
     )
+
+
+def _head_note(manager: LeagueManager) -> Iterator[str]:
+    """The head of the journal under the final table: whoever keeps it will notice if history is rewritten."""
+    head = manager.journal_head()
+    if head is not None and manager.ledger.is_finished:
+        yield (
+            f"Head of the manager's journal: event {head.seq}, {head.digest}. Keep it: league verify FOLDER --head "
+            f"{head.digest} fails if the journal was changed afterwards."
+        )
 
 
 def names_in(ledger: Ledger) -> dict[str, Named]:
     """Every member with its name, by id."""
     names = {}
     for agent_id, member in ledger.roster.members.items():
-        names[agent_id] = Named(agent_id, member.display_name)
+        names[agent_id] = Named(agent_id, ledger.roster.shown_name(member))
     return names
 
 
@@ -390,9 +404,22 @@ def _outcome(match: ScheduledMatch) -> str:
     if isinstance(result, WalkoverDecided):
         return "walkover"
     outcome = _OUTCOMES[result.status]
-    if not result.verified:
-        outcome += ", unverified"
-    return outcome
+    rests_on = match_rests_on(match)
+    # The words for a technical loss say that it is one.
+    if rests_on.startswith(outcome):
+        return rests_on
+    return f"{outcome}, {rests_on}"
+
+
+def match_rests_on(match: ScheduledMatch) -> str:
+    """What the result of a match rests on, and that a player protested against it."""
+    basis = match.basis
+    if basis is None:
+        return ""
+    words = WORDS[basis.evidence]
+    if match.serious_protests:
+        words += ", protested"
+    return words
 
 
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:
@@ -467,13 +494,14 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
         if member.agent_id in manager.not_answering and not member.withdrawn:
             status = "not answering"
         yield AgentView(
-            agent=Named(member.agent_id, member.display_name),
+            agent=Named(member.agent_id, ledger.roster.shown_name(member)),
             role=member.role,
             status=status,
             is_well=status in ("registered", "playing", "finished"),
             technical=member.technical_losses,
             deviations=deviations[member.agent_id],
             endpoint=member.endpoint,
+            findings=member.findings,
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from league.events import MatchAssigned
+from league.events import MatchAssigned, RequestRefused
 from league_dashboard.board_view import BoardView, SeatView, board_views, seat_views
 from league_dashboard.league_view import PHASES, Named
 from league_records.explain import Explanation, explain
@@ -56,6 +56,7 @@ class DiagramAttempt:
 class MatchPage:
     """All of the page. `pending` says what is known of a match that is being played."""
 
+    league_title: str
     players: tuple[Named, Named]
     points: tuple[int, int] | None
     headline: str
@@ -88,6 +89,7 @@ def match_page(facts: MatchFacts) -> MatchPage:
     names = explanation.names
     boards = board_views(facts)
     return MatchPage(
+        league_title=facts.league_title or facts.league_id,
         players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
         headline=headline,
@@ -114,8 +116,11 @@ def _pending(facts: MatchFacts) -> str:
     limit = ""
     if facts.progress.limit_s:
         limit = f" {referee} has {facts.progress.limit_s:.0f} s for it; after that, another referee gets it."
+    news = "the manager has not heard about it since"
+    if any(isinstance(event, RequestRefused) for event in facts.manager):
+        news = "no report of it has counted since"
     return (
-        f"It was given to {referee}{since}, and the manager has not heard about it since.{limit} What {referee} and "
+        f"It was given to {referee}{since}, and {news}.{limit} What {referee} and "
         "the players say to each other comes with its report: until then nobody can see here who has answered."
     )
 

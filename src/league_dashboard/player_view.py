@@ -13,7 +13,17 @@ from league.manager.ledger import ScheduledMatch, decided
 from league.protocol.errors import ERRORS
 from league.reports.models import ModelPlay, model_play
 from league_dashboard.answer_times import AnswerTimes, answers, times_of
-from league_dashboard.league_view import PHASES, FormMark, Mark, Named, StandingView, league_view, mark_of, names_in
+from league_dashboard.league_view import (
+    PHASES,
+    FormMark,
+    Mark,
+    Named,
+    StandingView,
+    league_view,
+    mark_of,
+    match_rests_on,
+    names_in,
+)
 from league_records.broken_clauses import clause_of, named
 from league_records.fault_words import ListedMistake, listed_mistakes
 
@@ -121,8 +131,7 @@ def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, Named]
             outcome = "won by walkover" if mark == "W" else "lost by walkover"
         elif mark == "W" and result.technical:
             outcome = "won by a technical loss of its opponent"
-    if isinstance(match.result, e.ResultAccepted) and not match.result.verified:
-        outcome += ", unverified"
+        outcome = f"{outcome}, {match_rests_on(match)}"
     return OwnMatch(
         match_id=match.match_id,
         opponent=names[opponent],

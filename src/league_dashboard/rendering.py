@@ -1,7 +1,8 @@
 """Views become HTML. One renderer makes the first page, the changed pieces, the exported folder and `league view`.
 
-Everything that others wrote (names, messages, reports) is escaped by the engine and has its tokens masked on the way
-out (`finalize`). A template never marks such text as safe: only pieces that a macro of ours has rendered are.
+Everything that others wrote (names, messages, reports) is escaped by the engine; on the way out (`finalize`) its
+tokens are masked, and characters that turn or steer text become visible. A template never marks such text as safe:
+only pieces that a macro of ours has rendered are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from league.protocol.safe_text import without_tokens
+from league.protocol.safe_text import steady, without_tokens
 from league_dashboard.charts import points_chart
 from league_dashboard.league_view import FormMark, LeagueView
 from league_dashboard.sections import Parts, section_rows
@@ -116,12 +117,12 @@ def parts_of(view: LeagueView) -> Parts:
     return parts
 
 
-def _without_tokens(value: object) -> object:
+def _harmless(value: object) -> object:
     """A value as a page shows it."""
-    # Markup of ours is a subclass of str, and masked already.
+    # Markup of ours is a subclass of str, and harmless already.
     if type(value) is not str:
         return value
-    return without_tokens(value)
+    return steady(without_tokens(value))
 
 
 class Renderer:
@@ -133,7 +134,7 @@ class Renderer:
             loader=ChoiceLoader([FileSystemLoader(_FOLDER / "templates"), *sections]),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=_without_tokens,
+            finalize=_harmless,
             trim_blocks=True,
             lstrip_blocks=True,
         )

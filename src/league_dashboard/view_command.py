@@ -49,10 +49,10 @@ def _read(location: str) -> JournalLeague:
 
     with journal_errors():
         journals = read_journals(location)
-        if journals.path is None:
+        if journals.place is None:
             raise CommandError(f"{location} holds no manager's journal, which the dashboard needs")
-        manager = replay(str(journals.path), journals.seq).manager
-        history = LeagueHistory(open_for_reading(journals.path))
+        manager = replay(journals.place, journals.seq).manager
+        history = LeagueHistory(open_for_reading(journals.place))
     return JournalLeague(manager, journals, history)
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from league_demo.demo_run import DemoRun
 
-STRATEGIES = ("random", "frequency", "mirror", "alternate", "always_even", "always_odd")
+EVEN_ODD = ("random", "frequency", "mirror", "alternate", "always_even", "always_odd")
+ANY_GAME = ("random", "mirror", "alternate")
+"""Strategies that make sense in every game."""
 EXAMPLE = """\
 examples:
   league demo
@@ -33,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", type=int, default=4, metavar="N", help="number of players (default: 4)")
     parser.add_argument("--referees", type=int, default=2, metavar="N", help="number of referees (default: 2)")
     parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
-    strategy = f"the strategies of the players, which take turns (default: {','.join(STRATEGIES)})"
-    parser.add_argument("--strategy", metavar="A,B,…", default=",".join(STRATEGIES), help=strategy)
+    strategy = "the strategies of the players, which take turns (default: those that fit the game)"
+    parser.add_argument("--strategy", metavar="A,B,…", help=strategy)
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of random strategies")
     port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next free one)"
     parser.add_argument("--port", type=int, metavar="N", help=port)
@@ -65,8 +67,21 @@ def _check(args: argparse.Namespace) -> None:
     require_game(args.game)
     for problem in registry.problems():
         print_lines([f"{paint('note:', Style.WARNING)} {harmless(problem)}"], sys.stderr)
+    if args.strategy is None:
+        args.strategy = ",".join(_strategies_for(args.game))
     for name in args.strategy.split(","):
         load(name)  # so that an error is reported now, and not by a process
+
+
+def _strategies_for(name: str) -> tuple[str, ...]:
+    """Return the strategies that play a game by default."""
+    from league.games import registry
+
+    game = registry.find(name)
+    if game is None or name == "even_odd":
+        return EVEN_ODD
+    # Strategies that come with a game play it well, and `random` shows by how much.
+    return (*game.strategies, "random") if game.strategies else ANY_GAME
 
 
 async def _conduct(args: argparse.Namespace, started: float, stop: asyncio.Event) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from league.cli.pages import Pages
+from league.storage.opening import files_in
 from league.terminal import CommandError
 from league.terminal import tables as terminal
 from league.terminal.tables import Screen
@@ -348,7 +349,7 @@ def _folder(chosen: str | None, game: str) -> Path:
 def _chosen_folder(chosen: str) -> Path:
     folder = Path(chosen)
     folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.glob("*.db")):
+    if files_in(folder):
         raise CommandError(f"{folder} has journals of another league; choose a folder without journals")
     return folder
 

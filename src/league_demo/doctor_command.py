@@ -232,15 +232,15 @@ def _holder(port: int) -> str:
 
 
 async def _is_agent(url: str) -> bool:
+    from league.agent.probing import probe
     from league.transport.http_client import HttpClient
-    from league.transport.ping import Listener, ping
 
     client = HttpClient()
     try:
-        answer = await ping(url, client, PING_S)
+        findings = await probe(url, client, PING_S)
     finally:
         await client.close()
-    return answer.listener is Listener.AGENT
+    return findings.is_rpc
 
 
 def _league_at(base: str) -> str | None:

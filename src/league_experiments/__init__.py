@@ -10,6 +10,9 @@ FEATURE = Feature(
     page="docs/how-to/compare-strategies.md",
     rows=(
         CommandRow("tournament", "Compare strategies", "league_experiments.tournament_command"),
+        CommandRow("merge", "Compare strategies", "league_experiments.merge_command"),
+        CommandRow("compare", "Compare strategies", "league_experiments.compare_command"),
+        ScriptRow("compare", "league_experiments.compare:compare"),
         ScriptRow("run", "league_experiments.running:run"),
         ScriptRow("tournament", "league_experiments.tournament:tournament"),
     ),

@@ -1,4 +1,8 @@
-"""The results of a tournament as files, with everything it takes to repeat it."""
+"""The results of a tournament as files, with everything it takes to repeat it.
+
+The series are the truth (`series_store.py`), all other files are made of them. Nothing in a file depends on the time or
+on who played: the same tournament gives the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,26 @@ import csv
 import hashlib
 import json
 import platform
-from collections.abc import Iterator, Sequence
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from league.terminal import CommandError
-from league_experiments.series import MatchEnd
+from league_experiments.results import flat
+from league_experiments.series_store import LINES, FolderPlan, read_plan, write_plan
 from league_experiments.tournament import TournamentResult
+
+ROWS_AT_ONCE: Final = 20_000
+"""Rows of a Parquet file that are in memory together."""
 
 
 class Table(NamedTuple):
     """A table of a file. The rows can be read once."""
 
     head: Sequence[str]
-    rows: Iterator[Sequence[object]]
+    rows: Iterable[Sequence[object]]
 
 
 def prepare(folder: Path) -> None:
@@ -33,16 +41,36 @@ def prepare(folder: Path) -> None:
 
 
 def write(result: TournamentResult, folder: Path) -> list[Path]:
+    """Write the series of a tournament that was not played in this folder, and everything made of them."""
+    prepare(folder)
+    before = read_plan(folder)
+    if before is not None and before.plan_digest != result.plan.digest:
+        raise CommandError(f"{folder} holds another tournament: name another folder")
+    write_plan(folder, FolderPlan(result.plan, result.plan.digest, None, result.not_repeatable))
+    result.store.copy_to(folder / LINES)
+    return write_tables(result, folder)
+
+
+def write_tables(result: TournamentResult, folder: Path) -> list[Path]:
     """Write everything as JSON, and the tables as CSV (and as Parquet where pyarrow is installed)."""
-    document = {**result.document, "repeat": repeating(result)}
+    document = {name: value for name, value in result.document.items() if name != "seconds"}
     json_file = folder / "tournament.json"
-    json_file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    text = json.dumps({**document, "repeat": repeating(result)}, indent=2)
+    json_file.write_text(text + "\n", encoding="utf-8", newline="\n")
     written = [json_file]
     has_parquet = find_spec("pyarrow") is not None
-    for name in ("standings", "pairs", "matches"):
-        csv_file = folder / f"{name}.csv"
-        _write_csv(csv_file, _table(result, name))
-        written.append(csv_file)
+    names = ["standings", "pairs", "matches"]
+    if document["minds"]:
+        json_lines_file = folder / "conversations.jsonl"
+        _write_json_lines(json_lines_file, _table(result, "conversations"))
+        written.append(json_lines_file)
+        names.append("conversations")
+    for name in names:
+        # Conversations are long: nobody looks at them in a spreadsheet.
+        if name != "conversations":
+            csv_file = folder / f"{name}.csv"
+            _write_csv(csv_file, _table(result, name))
+            written.append(csv_file)
         # A table can be read once, so it is made anew.
         if has_parquet:
             parquet_file = folder / f"{name}.parquet"
@@ -52,45 +80,62 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
 
 
 def repeating(result: TournamentResult) -> dict[str, Any]:
-    """Return everything it takes to get the same results: versions, settings, and digests of the strategies' files."""
-    settings = {name: result.document[name] for name in ("game", "seed", "meetings", "openings")}
+    """Return everything it takes to get the same results: versions, settings, and digests of the strategies."""
+    plan = result.plan
     return {
-        "agent_league": version("agent-league"),
+        "agent_league": plan.agent_league,
         "python": platform.python_version(),
-        "strategies": {name: _digest(name) for name in result.names},
-        **settings,
+        "plan": plan.digest,
+        "strategies": {strategy.name: strategy.digest for strategy in plan.strategies},
+        "game": plan.game,
+        "seed": plan.seed,
+        "meetings": plan.meetings,
+        "openings": plan.openings,
+        "move_seconds": plan.move_seconds,
     }
-
-
-def _digest(name: str) -> str | None:
-    """Return the SHA-256 of the file that a strategy was loaded from; None for a built-in strategy."""
-    file = Path(name.rpartition(":")[0])
-    # The name of a built-in strategy or of a module is not a path.
-    if file.suffix == ".py" and file.is_file():
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    return None
 
 
 def _table(result: TournamentResult, name: str) -> Table:
     if name == "matches":
-        head = ("first", "second", "number", "player_a", "ended")
-        return Table(head, _match_rows(result))
-    rows = [_flat(row) for row in result.document[name]]
-    return Table(list(rows[0]), (list(row.values()) for row in rows))
+        return _as_table(result.match_rows())
+    if name == "conversations":
+        head = ("first", "second", "number", "turn", "strategy", "sha256", "conversation")
+        return Table(head, _conversation_rows(result))
+    return _as_table(flat(row) for row in result.document[name])
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """Give the interval two columns of its own."""
-    flat = {name: value for name, value in row.items() if name != "interval"}
-    low, high = row["interval"]
-    return {**flat, "interval_low": low, "interval_high": high}
+def _as_table(rows: Iterator[dict[str, Any]]) -> Table:
+    """Return rows as a table. All of them have the same columns."""
+    first = next(rows)
+
+    def values() -> Iterator[Sequence[object]]:
+        yield tuple(first.values())
+        for row in rows:
+            yield tuple(row.values())
+
+    return Table(tuple(first), values())
 
 
-def _match_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
-    for pair in result.pairs:
-        names = (result.names[pair.first], result.names[pair.second])
-        for number, end in enumerate(pair.result.ends):
-            yield (*names, number + 1, names[number % 2], MatchEnd(end).name)
+def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
+    """What was said for each choice. `conversation` is the text that the digest belongs to."""
+    plan = result.plan
+    for number, pair in enumerate(result.played):
+        names = (plan.names[pair.first], plan.names[pair.second])
+        tasks = [task for task in plan.tasks() if task.pair == number]
+        for place in (0, 1):
+            for task in tasks:
+                report = result.store.record(plan.series(task).key).minds.get(pair.place(place))
+                for conversation in report.conversations if report else ():
+                    facts = json.loads(conversation)
+                    match = int(facts["match_id"].removeprefix("M"))
+                    digest = hashlib.sha256(conversation.encode()).hexdigest()
+                    yield (*names, match, facts["turn"], names[place], digest, conversation)
+
+
+def _write_json_lines(path: Path, table: Table) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for row in table.rows:
+            stream.write(json.dumps(dict(zip(table.head, row, strict=True)), ensure_ascii=False) + "\n")
 
 
 def _write_csv(path: Path, table: Table) -> None:
@@ -105,6 +150,13 @@ def _write_parquet(path: Path, table: Table) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    columns = zip(*table.rows, strict=True)
-    named_columns = dict(zip(table.head, columns, strict=True))
-    parquet.write_table(pyarrow.table(named_columns), path)
+    rows = iter(table.rows)
+    writer = None
+    while batch := list(islice(rows, ROWS_AT_ONCE)):
+        columns = dict(zip(table.head, zip(*batch, strict=True), strict=True))
+        part = pyarrow.table(columns)
+        if writer is None:
+            writer = parquet.ParquetWriter(path, part.schema)
+        writer.write_table(part)
+    if writer is not None:
+        writer.close()

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol, cast
 
 from league.hosting import managers, options, players, referees, serving
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
@@ -21,10 +21,20 @@ from league.hosting.serving import HostedAgent, Ready
 from league.manager.league_manager import LeagueManager
 from league.player.strategies import Strategy
 from league.reports import views
+from league.storage.opening import files_in
 from league.terminal import CommandError
 from league.terminal.addresses import LOOPBACK
+from league_statistics.analysis import analyse, document
+from league_statistics.observations import observe
 
-Contestant = str | Strategy | Callable[[], Strategy]
+
+class Enterable(Protocol):
+    """A player that knows how it is entered, such as a `league.LLM`."""
+
+    def entrant(self) -> Entrant: ...
+
+
+Contestant = str | Strategy | Enterable | Callable[[], Strategy]
 """A player: the name of a strategy, module:Class, an object such as a Player, or something that makes one."""
 
 END_S = 15.0
@@ -68,6 +78,13 @@ class RunningLeague:
         rows: list[dict[str, Any]] = views.standings(self._machine)["standings"]
         return rows
 
+    def statistics(self) -> dict[str, Any]:
+        """Return ratings or points with intervals, and what is luck, as `league statistics --json` prints them.
+
+        The league waits meanwhile: with a hundred players, for about a second.
+        """
+        return document(analyse(observe(self._machine)))
+
     @property
     def _machine(self) -> LeagueManager:
         assert self._host is not None, "it was started"
@@ -105,12 +122,17 @@ class RunningLeague:
             serve_referee = _serving(referees.serve, referee, self._stop_members)
             await _begin(f"referee {number}", serve_referee, self._members)
         for number, entrant in enumerate(entrants, start=1):
+            journal = ""
+            # What a model said is nowhere but in its player's journal.
+            if entrant.conditions is not None:
+                journal = str(folder / f"player-{number}.db")
             player = replace(
                 options.defaults(options.PlayerOptions),
                 **self._shared_options(manager.game),
                 name="",
                 id=f"P{number:02}",
                 seed=seed,
+                journal=journal,
             )
             serve_player = _serving(players.serve, player, [entrant], self._stop_members)
             await _begin(f"player {number}", serve_player, self._members)
@@ -166,7 +188,8 @@ async def run(
 ) -> AsyncIterator[RunningLeague]:
     """Run a league of these players, as long as the block lasts.
 
-    Players are names as for `league player --strategy`, objects such as a `Player`, or classes. The journals are
+    Players are names as for `league player --strategy`, objects such as a `Player` or a `league.LLM`, or classes. The
+    journals are
     written to the folder `journal`, which must not have any yet, or to a temporary folder. With the same `seed`,
     strategies that take their chance from `turn.random` make the same choices; the numbers are still random.
     """
@@ -208,7 +231,7 @@ def _folder(chosen: str | Path | None) -> Iterator[Path]:
     if chosen is None:
         with TemporaryDirectory(prefix="league-") as temporary:
             yield Path(temporary)
-    elif any(Path(chosen).glob("*.db")):
+    elif files_in(Path(chosen)):
         raise CommandError(f"{chosen} has journals of another league; choose a folder without journals")
     else:
         yield Path(chosen)
@@ -217,6 +240,9 @@ def _folder(chosen: str | Path | None) -> Iterator[Path]:
 def _entrant(contestant: Contestant) -> Entrant:
     if isinstance(contestant, str):
         return players.load(contestant)
+    # Players that ask know themselves how they are entered.
+    if hasattr(contestant, "entrant"):
+        return cast(Entrant, contestant.entrant())
     strategy = contestant
     # A class has the method, too, but is not yet a strategy.
     if isinstance(contestant, type) or not hasattr(contestant, "choose"):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,10 +24,15 @@ from functools import lru_cache
 from random import Random
 from typing import Any, Final, NamedTuple, overload
 
+import msgspec
+
 from league.events import Status
-from league.games.contract import PLAYER_A, PLAYER_B, SEATS, Game, Players, Seat, opponent
+from league.games.contract import PLAYER_A, PLAYER_B, SEATS, Game, Mover, Outcome, Players, Seat, opponent
+from league.games.wire_fields import Spoken, move_request, talk_in
+from league.machine import Considered
 from league.player.history import MatchHistory, PastMatch
-from league.player.strategies import CHANCE_BYTES, BuiltIn, Strategy, Turn
+from league.player.strategies import CHANCE_BYTES, BuiltIn, Strategy, TalkLine, Turn
+from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import CallContext, MoveRequest
 from league_experiments.time_limit import OFF, TooSlow, Watch, watching
@@ -38,10 +44,12 @@ ROLES: Final = ("PLAYER_A", "PLAYER_B")
 REFEREE: Final = "referee:tournament"
 LONG_AGO: Final = "2000-01-01T00:00:00Z"
 DEADLINE: Final = "2000-01-01T00:00:30Z"
-FAILED: Final = ("failed",)  # in place of the moves of a match
+FAILED: Final = "failed"
+"""In place of the moves of a match that was not played to its end."""
 LOWEST: Final = 1
 HIGHEST: Final = 10
 """The range of the numbers that are drawn."""
+BITS: Final = HIGHEST.bit_length()
 MOVE_SECONDS: Final = 30.0
 """How long a strategy may take for a choice: as long as in a league."""
 
@@ -58,6 +66,10 @@ class MatchEnd(IntEnum):
     """A technical loss: its code raised an exception, made an illegal choice, or took too long."""
     SECOND_FAILED = 4
     BOTH_FAILED = 5
+
+
+WHOLE: Final = (MatchEnd.DRAW, MatchEnd.FIRST_WON, MatchEnd.SECOND_WON)
+"""The ends of matches that were played to their end."""
 
 
 class Start(NamedTuple):
@@ -90,16 +102,51 @@ class SeriesPlan:
         return PLAYER_B if number % 2 else PLAYER_A
 
 
+class MindReport(NamedTuple):
+    """What was said for the choices of a strategy that asks, and how they came about."""
+
+    conversations: tuple[str, ...]
+    provenance: Provenance
+
+    def plus(self, other: MindReport) -> MindReport:
+        return MindReport(self.conversations + other.conversations, self.provenance.plus(other.provenance))
+
+
 @dataclass(slots=True)
 class SeriesResult:
     """The results of a series."""
 
     ends: bytearray = field(default_factory=bytearray)
     """A MatchEnd for each match."""
-    moves: dict[Start, Counter[tuple[str, ...]]] = field(default_factory=dict)
-    """Matches without chance, by how they began: how often each sequence of moves was played, or FAILED."""
+    moves: list[str] = field(default_factory=list)
+    """The moves of the strategies in each match, in their order, separated by spaces. See `moves_text`."""
+    chance: list[str] = field(default_factory=list)
+    """The numbers that chance drew in each match, separated by spaces."""
+    scores: list[tuple[int, int]] = field(default_factory=list)
+    """The points of the first and the second strategy in each match, in games that are scored by their margin."""
     failures: Counter[str] = field(default_factory=Counter)
     """How often a strategy's code failed in which way: "0 ValueError: …" (0 is the first strategy)."""
+    minds: dict[int, MindReport] = field(default_factory=dict)
+    """What strategies that ask others report, by their places."""
+
+
+def moves_text(moves: Sequence[str]) -> str:
+    """Return moves as one text: separated by spaces, or as a JSON list if a move has spaces of its own."""
+    text = " ".join(moves)
+    if text.count(" ") >= max(len(moves), 1) or "" in moves or text.startswith("["):
+        return json.dumps(moves, ensure_ascii=False)
+    return text
+
+
+def starts(plan: SeriesPlan, result: SeriesResult) -> Iterator[tuple[Start, str]]:
+    """Yield how each match without chance began, and its moves, or FAILED."""
+    for place, end in enumerate(result.ends):
+        # With chance, equal moves are no sign that the two always play so.
+        if result.chance and result.chance[place]:
+            continue
+        number = plan.start + place
+        moves = result.moves[place] if end in WHOLE else FAILED
+        yield Start(plan.opening(number), int(plan.first_seat(number))), moves
 
 
 class StrategyFailed(Exception):  # noqa: N818 - something that happened in code of others, not an error of ours
@@ -232,8 +279,10 @@ class Side:
         self._place = place
         self._strategy = strategy
         self._wait = wait
+        self.line = ""
+        """What the strategy said with its last choice."""
         # Making the message takes longer than a built-in strategy needs to choose, and it never looks at one.
-        self._needs_call = not isinstance(strategy, BuiltIn)
+        self._sees = not isinstance(strategy, BuiltIn)
         self._match_over = getattr(strategy, "match_over", None)
 
     def choose(
@@ -244,33 +293,29 @@ class Side:
         number: int,
         turn: int,
         chance: bytes,
+        talk: Sequence[Spoken],
     ) -> str:
         """Return the strategy's choice. StrategyFailed if it makes no legal one."""
         watch = self._watch
         match_id = _match_id(number)
-        rival = NAMES[1 - self._place]
-        view = self._game.rules.view(state, seat)
-        call = None
-        if self._needs_call:
-            call = self._call(match_id, rival, options, view)
         question = Turn(
             self._game.name,
             match_id,
-            rival,
+            NAMES[1 - self._place],
             options,
             chance,
             turn,
-            view,
             seconds=watch.seconds,
             history=self.history,
-            call=call,
         )
+        if self._sees:
+            question = self._seen(question, state, seat, talk)
         try:
             # The inner block: the signal may come at any line until the watch is off.
             try:
                 watch.ticks = 0
                 choice = self._strategy.choose(question)
-                if inspect.isawaitable(choice):
+                if not isinstance(choice, str) and inspect.isawaitable(choice):
                     choice = self._wait(choice)
             finally:
                 watch.ticks = OFF
@@ -279,17 +324,35 @@ class Side:
             raise StrategyFailed(self._too_slow("no choice", match_id)) from None
         except (Exception, SystemExit) as error:  # code of others: whatever it raises is a technical loss
             raise StrategyFailed(f"{type(error).__name__}: {error}") from error
-        if choice not in options:
-            raise StrategyFailed(f"chose {choice!r}, which is not one of {', '.join(options)}")
-        return choice
+        if choice in options:
+            return choice
+        if isinstance(choice, Considered):
+            self.line = talk_in(choice.talk, self._game)
+            choice = choice.choice
+        if isinstance(choice, str) and self._game.permits(state, seat, choice, options):
+            return choice
+        raise StrategyFailed(f"chose {choice!r}, which is not one of {', '.join(options)}")
 
-    def _call(
-        self,
-        match_id: str,
-        rival: str,
-        options: tuple[str, ...],
-        view: dict[str, Any],
-    ) -> ChooseParityCall | GameMoveCall:
+    def _seen(self, question: Turn, state: Any, seat: Seat, talk: Sequence[Spoken]) -> Turn:
+        """Return the turn with what a referee would show: the view, the role, the talk, and the whole message."""
+        players = NAMES if seat == self._place else SWAPPED
+        request = None
+        fields = move_request(self._game, state, seat, question.number, talk, players)
+        view = self._game.rules.view(state, seat)
+        if fields is not None:
+            request = msgspec.convert(fields, MoveRequest)
+            view = request.context
+        return msgspec.structs.replace(
+            question,
+            view=view,
+            call=self._call(question.match_id, question.opponent_id, request),
+            role=(request and request.role) or ROLES[seat],
+            move_format=self._game.move_format,
+            talk=msgspec.convert((request and request.talk) or (), tuple[TalkLine, ...]),
+            talk_limit=self._game.talk,
+        )
+
+    def _call(self, match_id: str, rival: str, request: MoveRequest | None) -> ChooseParityCall | GameMoveCall:
         """Return the message that a referee would send: players of the SDK get it."""
         envelope: dict[str, Any] = {
             "sender": REFEREE,
@@ -300,14 +363,17 @@ class Side:
             "game_type": self._game.name,
             "deadline": DEADLINE,
         }
-        if self._game.wire.response_type == "CHOOSE_PARITY_RESPONSE":
+        if request is None:
             return ChooseParityCall(**envelope, context=CallContext(opponent_id=rival))
-        request = MoveRequest(
-            move_type=self._game.wire.move_type,
-            valid_options=list(options),
-            context=view,
-        )
         return GameMoveCall(**envelope, move_request=request)
+
+    def mind_report(self) -> MindReport | None:
+        """Return what a strategy that asks others has to report; None for any other strategy."""
+        conversations: list[str] | None = getattr(self._strategy, "conversations", None)
+        provenance = getattr(self._strategy, "provenance", None)
+        if conversations is None or not isinstance(provenance, Provenance):
+            return None
+        return MindReport(tuple(conversations), provenance)
 
     def _too_slow(self, failure: str, match_id: str) -> str:
         """Describe the failure. Say it at once, too: with every match like this one, the tournament takes longer."""
@@ -371,6 +437,10 @@ def play(plan: SeriesPlan, make: tuple[Make, Make]) -> SeriesResult:
         for number in range(plan.start, plan.start + plan.count):
             match = _Match(plan, sides, dice, number, result)
             result.ends.append(match.play())
+        for place, side in enumerate(sides):
+            report = side.mind_report()
+            if report is not None:
+                result.minds[place] = report
         return result
 
 
@@ -378,6 +448,7 @@ class _Match:
     """One match of a series."""
 
     __slots__ = (
+        "_chance",
         "_dice",
         "_failed",
         "_last_moves",
@@ -387,6 +458,7 @@ class _Match:
         "_result",
         "_seat",
         "_sides",
+        "_talk",
     )
 
     def __init__(
@@ -406,26 +478,27 @@ class _Match:
         self._last_moves: dict[Seat, str] = {}
         self._moves: list[str] = []
         self._failed: set[Seat] = set()
+        self._talk: list[Spoken] = []
+        self._chance: list[str] = []
 
     def play(self) -> MatchEnd:
         """Play the match, let both strategies remember it, and return how it ended."""
         rules = self._plan.game.rules
         state = self._open(rules)
-        has_chance = False
         turn = 0
         while not self._failed:
             mover = rules.to_move(state)
             if mover.kind == "nobody":
                 break
             if mover.kind == "chance":
-                state = rules.draw(state, self._dice.randint(LOWEST, HIGHEST))
-                has_chance = True
+                state = rules.draw(state, self._draw(mover))
                 continue
             turn += 1
             moves = self._choices(state, mover.seats, turn)
             if not self._failed:
                 state = rules.play(state, moves)
-        winner = self._winner(state)
+        outcome = self._outcome(state)
+        winner = self._winner(outcome)
         match = PlayedMatch(
             self._number,
             self._seat,
@@ -434,21 +507,36 @@ class _Match:
             winner,
             bool(self._failed),
         )
+        self._remember(match)
+        self._result.moves.append(moves_text(self._moves))
+        self._result.chance.append(" ".join(self._chance))
+        if self._plan.game.scoring.by_margin:
+            self._count_score(outcome, winner)
+        return self._end(winner)
+
+    def _count_score(self, outcome: Outcome | None, winner: Seat | None) -> None:
+        returns = () if outcome is None else outcome.returns
+        score = self._plan.game.scoring.points(winner, bool(self._failed), returns)
+        self._result.scores.append(score if self._seat == PLAYER_A else score[::-1])
+
+    def _draw(self, mover: Mover) -> int:
+        """Let chance move: the number of an event, or a number from 1 to 10."""
+        if mover.weights:
+            number = self._dice.choices(range(len(mover.weights)), mover.weights)[0]
+        else:
+            # The number that randint(1, 10) would give, without the three calls in which it finds it.
+            number = self._dice.getrandbits(BITS)
+            while number >= HIGHEST:
+                number = self._dice.getrandbits(BITS)
+            number += LOWEST
+        self._chance.append(str(number))
+        return number
+
+    def _remember(self, match: PlayedMatch) -> None:
         for place, side in enumerate(self._sides):
             failure = side.remember(match)
             if failure is not None:
                 self._result.failures[f"{place} {failure}"] += 1
-        # With chance, equal moves are no sign that the two always play so.
-        if not has_chance:
-            self._count_moves()
-        return self._end(winner)
-
-    def _count_moves(self) -> None:
-        start = Start(self._plan.opening(self._number), int(self._seat))
-        moves = tuple(self._moves)
-        if self._failed:
-            moves = FAILED
-        self._result.moves.setdefault(start, Counter())[moves] += 1
 
     def _open(self, rules: Any) -> Any:
         state = rules.start()
@@ -459,6 +547,7 @@ class _Match:
 
     def _choices(self, state: Any, seats: Sequence[Seat], turn: int) -> dict[Seat, str]:
         rules = self._plan.game.rules
+        has_talk = self._plan.game.talk > 0
         moves: dict[Seat, str] = {}
         for seat in seats:
             place = 0 if seat == self._seat else 1
@@ -472,7 +561,11 @@ class _Match:
                     self._number,
                     turn,
                     chance,
+                    self._talk,
                 )
+                if has_talk:
+                    self._talk.append(Spoken(turn, seat, self._sides[place].line))
+                    self._sides[place].line = ""
             except StrategyFailed as failure:
                 # The other one is still asked: both may fail.
                 self._failed.add(seat)
@@ -481,14 +574,20 @@ class _Match:
         self._moves += moves.values()
         return moves
 
-    def _winner(self, state: Any) -> Seat | None:
+    def _outcome(self, state: Any) -> Outcome | None:
+        """Return how the game ended; None if somebody failed before its end."""
+        if self._failed:
+            return None
+        outcome: Outcome | None = self._plan.game.rules.outcome(state)
+        assert outcome is not None, "a game in which nobody moves any more is over"
+        return outcome
+
+    def _winner(self, outcome: Outcome | None) -> Seat | None:
+        if outcome is not None:
+            return outcome.winner
         if len(self._failed) == len(SEATS):
             return None
-        if self._failed:
-            return opponent(next(iter(self._failed)))
-        outcome = self._plan.game.rules.outcome(state)
-        assert outcome is not None, "a game in which nobody moves any more is over"
-        return outcome.winner
+        return opponent(next(iter(self._failed)))
 
     def _end(self, winner: Seat | None) -> MatchEnd:
         if len(self._failed) == len(SEATS):
@@ -522,7 +621,9 @@ def _openings(game: Game, count: int, dice: Random) -> Iterator[tuple[str, ...]]
         for _ in range(OPENING_MOVES):
             mover = game.rules.to_move(state)
             if len(mover.seats) != 1:
-                raise ValueError(f"{game.name} has no openings: its players do not take turns")
+                raise ValueError(
+                    f"{game.name} has no openings: it begins with chance, or its players do not take turns"
+                )
             (seat,) = mover.seats
             move = dice.choice(game.rules.legal_moves(state, seat))
             moves.append(move)

@@ -1,65 +1,112 @@
 """A tournament: every strategy meets every other one, many times, on all cores. The same seed gives the same results.
 
 Theory of operation. The matches of a pair are played in series of at most a thousand (`series.py`). A strategy
-remembers only the matches of its series, and each series has its own seed, so the results do not depend on how many
-processes share the work. Results are added up in the order of the series, whichever process is done first. Classes and
-functions are played in this process, unless `jobs` asks for more and other processes can import them.
+remembers only the matches of its series, and each series has its own seed (`plan.py`), so the results do not depend on
+the process that plays a series (`executors.py`). Every series is stored as soon as it is played (`series_store.py`),
+in a folder, or for as long as its result lives. It is added to the results once all series before it are: results grow
+in the order of the plan, even if a later series is done first. Of a match, memory holds one byte, and its points in
+games that are scored by their margin; everything else is read from the store.
+
+A strategy that asks somebody, such as a `league.LLM`, spends its time waiting. If one takes part, the whole tournament
+stays in this process, and as many matches are played at once as its provider allows. Each of its matches is a series of
+its own: it need not wait for the one before, and remembers nothing of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import multiprocessing
 import os
-import pickle
-import sys
 import time
+from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
-from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, Final, NamedTuple, TypeVar
 
-from league.games import registry
-from league.games.contract import Game
-from league.player.strategies import Strategy
+import msgspec
+
+from league.games.contract import PLAYER_A, PLAYER_B
+from league.protocol.experiment import Provenance
 from league.terminal import CommandError
-from league.workers import worker_pool
-from league_experiments.series import (
-    FAILED,
-    MOVE_SECONDS,
-    Make,
-    MatchEnd,
-    SeriesPlan,
-    SeriesResult,
-    openings,
-    play,
+from league_experiments import executors
+from league_experiments.contenders import Contender, entrant_of, notes_about
+from league_experiments.executors import Done, GivenExecutor, LocalWork
+from league_experiments.plan import PlanFacts, Shard, Task, TournamentPlan, game_named, openings_for
+from league_experiments.repeatability import Repeatability
+from league_experiments.results import MatchRows, ResultViews
+from league_experiments.series import MOVE_SECONDS, WHOLE, MatchEnd, Start, moves_text
+from league_experiments.series_store import (
+    LINES,
+    FolderPlan,
+    SeriesRecord,
+    SeriesStore,
+    decode,
+    open_folder,
+    read_plan,
+    write_plan,
+    writing,
 )
-from league_experiments.time_limit import needs_process
-from league_statistics import points
+from league_statistics import strata
+from league_statistics.findings import Interval
+from league_statistics.points import points_per_match
 
-if TYPE_CHECKING:
-    from league.hosting.players import Entrant
-
-SERIES: Final = 1_000
-"""How many matches a strategy remembers together."""
 SAME: Final = 5
 """After this many equal matches, move for move, two strategies are taken to play that match always."""
-AHEAD: Final = 4
-"""Series that are handed out for each process, so that none waits and a long tournament still fits into memory."""
+MOST_FAILURES: Final = 1_000
+"""Different failures of a pair that are told apart. Texts of exceptions may hold anything, a new number each time."""
+OTHER_FAILURES: Final = "other failures"
 
-UNGUARDED: Final = 78
-"""Exit status of a process that was about to play the tournament once more, because the script lets it."""
-
-Contender = str | type | Callable[[], Strategy]
-"""A strategy: its name, module:Class, or something that makes one."""
 Progress = Callable[[int, int], None]
 """Is called with how many matches were played, and how many there are."""
+OnMatch = Callable[[dict[str, Any]], None]
+"""Is called with each match, as soon as it and those before it were played."""
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Repeated:
+    """Matches of a pair that began in the same way."""
+
+    moves: str
+    """Of the first one."""
+    count: int = 0
+    is_same: bool = True
+    """All of them went like the first one, move for move."""
+
+
+@dataclass(slots=True)
+class PairResult:
+    """The results of a pair, for its first and its second strategy."""
+
+    ends: bytearray = field(default_factory=bytearray)
+    """A MatchEnd for each match."""
+    repeated: dict[Start, Repeated] = field(default_factory=dict)
+    """Matches without chance, by how they began."""
+    points: tuple[array[int], array[int]] = field(default_factory=lambda: (array("i"), array("i")))
+    """The points of both in each match, in games that are scored by their margin."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """How often a strategy's code failed in which way: "0 ValueError: …" (0 is the first strategy)."""
+    minds: dict[int, Provenance] = field(default_factory=dict)
+    """How the choices of strategies that ask others came about, by their places."""
+
+
+_SWAPPED_ENDS: Final = bytes(
+    (
+        MatchEnd.DRAW,
+        MatchEnd.SECOND_WON,
+        MatchEnd.FIRST_WON,
+        MatchEnd.SECOND_FAILED,
+        MatchEnd.FIRST_FAILED,
+        MatchEnd.BOTH_FAILED,
+    )
+)
+"""Each MatchEnd as the other strategy sees it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +115,80 @@ class Pair:
 
     first: int
     second: int
-    result: SeriesResult = field(default_factory=SeriesResult)
+    is_swapped: bool = False
+    """The first strategy of their series is the second one of the pair."""
+    openings: int = 1
+    result: PairResult = field(default_factory=PairResult)
 
-    def add(self, series: SeriesResult) -> None:
+    def add(self, series: SeriesRecord) -> None:
         """Add the results of the next series."""
         # In their order: the number of a match says who sat where.
-        self.result.ends.extend(series.ends)
-        for start, moves in series.moves.items():
-            self.result.moves.setdefault(start, Counter()).update(moves)
-        self.result.failures.update(series.failures)
+        ends = self.oriented_ends(series)
+        self._add_repeated(series, ends)
+        self.result.ends.extend(ends)
+        for description, count in series.failures.items():
+            number, _, failure = description.partition(" ")
+            self._add_failure(f"{self.place(int(number))} {failure}", count)
+        for place, report in series.minds.items():
+            minds = self.result.minds
+            before = minds.get(self.place(place), Provenance(choices=0))
+            minds[self.place(place)] = before.plus(report.provenance)
+        for score in series.scores:
+            self.result.points[0].append(score[self.place(0)])
+            self.result.points[1].append(score[self.place(1)])
+
+    def oriented_ends(self, series: SeriesRecord) -> bytes:
+        """Return how the matches of a series ended, for the first and the second strategy of the pair."""
+        ends = bytes(map(int, series.ends))
+        return ends.translate(_ENDS_TABLE) if self.is_swapped else ends
+
+    def end(self, series: SeriesRecord, place: int) -> MatchEnd:
+        """Return how one match of a series ended, for the first and the second strategy of the pair."""
+        end = int(series.ends[place])
+        return MatchEnd(_SWAPPED_ENDS[end] if self.is_swapped else end)
+
+    def place(self, place: int) -> int:
+        """Return the place in the pair of a place in its series, and the other way round."""
+        return 1 - place if self.is_swapped else place
+
+    def first_seat(self, number: int) -> int:
+        """Return the seat of the first strategy in match `number`, counted from 0."""
+        # With every match the two change seats.
+        return (number + self.is_swapped) % 2
+
+    def start(self, number: int) -> Start:
+        """Return how a match begins."""
+        return Start(number // 2 % self.openings, self.first_seat(number))
+
+    def numbers(self, start: Start) -> slice:
+        """Return the numbers of the matches that begin in one way."""
+        # The seats change with every match, the openings after every two.
+        return slice(2 * start.opening + (start.first_seat + self.is_swapped) % 2, None, 2 * self.openings)
+
+    def is_always_the_same(self, start: Start) -> bool:
+        """Return True if all matches that began so went the same way, often enough to say that they always will."""
+        repeated = self.result.repeated.get(start)
+        return repeated is not None and repeated.is_same and repeated.count >= SAME
+
+    def _add_failure(self, description: str, count: int) -> None:
+        failures = self.result.failures
+        if description not in failures and len(failures) >= MOST_FAILURES:
+            description = f"{description.partition(' ')[0]} {OTHER_FAILURES}"
+        failures[description] += count
+
+    def _add_repeated(self, series: SeriesRecord, ends: bytes) -> None:
+        for place, moves in enumerate(series.moves):
+            # With chance, equal moves are no sign that the two always play so.
+            if series.chance and series.chance[place]:
+                continue
+            start = self.start(series.start + place)
+            is_whole = ends[place] in WHOLE
+            repeated = self.result.repeated.setdefault(start, Repeated(moves))
+            repeated.count += 1
+            repeated.is_same = repeated.is_same and is_whole and repeated.moves == moves
+
+
+_ENDS_TABLE: Final = _SWAPPED_ENDS + bytes(range(len(_SWAPPED_ENDS), 256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +212,16 @@ class Score:
     def played(self) -> int:
         return self.wins + self.draws + self.losses
 
-    def row(self, distinct: int) -> dict[str, Any]:
-        """Return the score as the document has it. `distinct` of its matches say something new."""
-        # The others make nothing more certain, so the interval is that of fewer matches with the same results.
-        share = 1 if distinct == self.played else distinct / self.played
-        interval = points.interval(self.wins * share, self.draws * share, self.losses * share)
+    def row(self, interval: Interval, distinct: int) -> dict[str, Any]:
+        """Return the score as the document has it. `distinct` of its matches differ from all others."""
         return {
             "played": self.played,
             "wins": self.wins,
             "draws": self.draws,
             "losses": self.losses,
             "technical_losses": self.technical_losses,
-            "points_per_match": points.points_per_match(self.wins, self.draws, self.losses),
-            "interval": list(interval),
+            "points_per_match": points_per_match(self.wins, self.draws, self.losses),
+            "interval": [float(end) for end in interval],
             "distinct_matches": distinct,
         }
 
@@ -149,59 +258,42 @@ def score_of(counts: Sequence[int], place: int) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentResult:
-    """The results of a tournament. `document` has all of them."""
+class TournamentResult(ResultViews):
+    """The results of a tournament. `document` has all of them but the single matches."""
 
     document: dict[str, Any]
-    pairs: Sequence[Pair]
-    names: Sequence[str]
+    played: Sequence[Pair]
+    plan: PlanFacts
+    store: SeriesStore
+    """The series, which hold every match."""
+    not_repeatable: tuple[str, ...] = ()
 
     @property
-    def standings(self) -> list[dict[str, Any]]:
-        """A row for each strategy, the best one first."""
-        rows: list[dict[str, Any]] = self.document["standings"]
-        return rows
-
-
-@dataclass(frozen=True, slots=True)
-class TournamentPlan:
-    """The tournament that was ordered."""
-
-    contenders: tuple[Contender, ...]
-    game: str = "even_odd"
-    meetings: int = 100
-    openings: int = 0
-    seed: int = 0
-    jobs: int | None = None
-    """The number of processes; None means one for each core."""
-    move_seconds: float = MOVE_SECONDS
-    """How long a strategy may take for a choice."""
+    def names(self) -> Sequence[str]:
+        return self.plan.names
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the strategies. A strategy that plays several times is numbered."""
-        titles = [_title(contender) for contender in self.contenders]
-        names = []
-        for place, title in enumerate(titles, start=1):
-            if titles.count(title) > 1:
-                names.append(f"{title} ({titles[:place].count(title)})")
-            else:
-                names.append(title)
-        return tuple(names)
+    def matches(self) -> MatchRows:
+        """A row for each match, as in `matches.csv`."""
+        return MatchRows([len(pair.result.ends) for pair in self.played], self._match_row)
 
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.contenders)), 2))
+    def _match_row(self, pair: int, place: int) -> dict[str, Any]:
+        length = self.plan.length(pair)
+        start = place - place % length
+        task = Task(pair, start, min(length, self.plan.meetings - start))
+        record = self.store.record(self.plan.series(task).key)
+        return match_row(self.plan, self.played[pair], record, place - start)
 
-    @property
-    def matches(self) -> int:
-        return len(self.pairs) * self.meetings
+    def match_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the same rows, one after the other, which is faster."""
+        for task in self.plan.tasks():
+            yield from match_rows(self.plan, self.played[task.pair], self.store.record(self.plan.series(task).key))
 
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write everything to a folder, as `league tournament --to` does: JSON, CSV, and Parquet with pyarrow."""
+        from league_experiments import result_files
 
-def _title(contender: Contender) -> str:
-    if isinstance(contender, str):
-        return contender
-    return str(getattr(contender, "__name__", type(contender).__name__))
+        return result_files.write(self, Path(folder))
 
 
 def tournament(
@@ -213,23 +305,59 @@ def tournament(
     seed: int | None = None,
     jobs: int | None = None,
     move_seconds: float = MOVE_SECONDS,
+    executor: GivenExecutor = None,
+    address: str | None = None,
+    to: str | Path | None = None,
+    resume: bool = False,
+    shard: str | None = None,
     progress: Progress | None = None,
+    on_match: OnMatch | None = None,
 ) -> TournamentResult:
     """Let every strategy meet every other one `meetings` times.
 
     `strategies` are names as for `league player --strategy` ("random", "module:Class", "./mine.py:Mine"), or classes
     and functions that make a strategy. Those are played in this process, unless `jobs` is given and other processes
-    can import them. Works inside a running event loop, too. LeagueError if it cannot be played.
+    can import them. A `league.LLM` or a `league.Ask` plays many matches at once, and remembers none. `on_match` is
+    called with each match, in their order.
+
+    `executor` plays the series elsewhere: a `concurrent.futures.Executor`, a function that makes one, or "ray", on the
+    cluster at `address`. `to` names a folder to which series are written as soon as they are played, and all tables at
+    the end. With `resume`, series that are there are not played again. `shard`, such as "2/7", plays that part only.
+
+    Works inside a running event loop, too. LeagueError if it cannot be played.
     """
-    _refuse_unguarded_script()
+    executors.refuse_unguarded_script()
+    folder = None if to is None else Path(to)
     if seed is None:
-        seed = int.from_bytes(os.urandom(4), "big")
+        seed = _seed(folder, resume)
     # A text can be looped over, too, but it is one strategy.
-    if isinstance(strategies, str) or callable(strategies):
+    if isinstance(strategies, str) or not isinstance(strategies, Iterable):
         strategies = (strategies,)
     plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs, move_seconds)
     check(plan)
-    return _off_the_loop(partial(run, plan, progress or (lambda *_: None)))
+    order = Order(plan, executor, address, folder, resume, _shard(shard, folder))
+    return off_the_loop(partial(run, order, progress or (lambda *_: None), on_match))
+
+
+def _seed(folder: Path | None, resume: bool) -> int:
+    """Return the seed of the tournament that goes on in a folder, or a new one."""
+    before = None
+    if folder is not None and resume:
+        before = read_plan(folder)
+    if before is not None:
+        return before.plan.seed
+    return int.from_bytes(os.urandom(4), "big")
+
+
+def _shard(text: str | None, folder: Path | None) -> Shard | None:
+    if text is None:
+        return None
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise CommandError(f"a shard is written as 2/7, counted from 1, and not {text!r}")
+    if folder is None:
+        raise CommandError("a shard needs a folder for its series, which are merged later: name one with --to")
+    return Shard(int(number), int(count))
 
 
 def check(plan: TournamentPlan) -> None:
@@ -246,170 +374,195 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
-        players.refuse_unplayable(_entrant(contender), plan.game)
+        players.refuse_unplayable(entrant_of(contender), plan.game)
     try:
-        _openings(plan)
+        openings_for(plan.game, plan.openings, plan.seed)
     except ValueError as error:
         raise CommandError(str(error)) from error
-
-
-def _game(plan: TournamentPlan) -> Game:
-    game = registry.find(plan.game)
-    assert game is not None, "the plan was checked"
-    return game
-
-
-def _openings(plan: TournamentPlan) -> tuple[tuple[str, ...], ...]:
-    return openings(_game(plan), plan.openings, f"{plan.seed}/openings")
-
-
-def _entrant(contender: Contender) -> Entrant:
-    """Make a new strategy. CommandError if the contender is not a strategy."""
-    from league.hosting import players
-
-    if isinstance(contender, str):
-        return players.load(contender)
-    if not callable(contender):
-        raise CommandError(f"{contender!r} is not a strategy: give its name, its class, or a function that makes one")
-    return players.enter(contender(), _title(contender))
-
-
-def maker(contender: Contender) -> Make:
-    """Return a function that makes a new strategy."""
-    return lambda: _entrant(contender).strategy
 
 
 # --- playing ----------------------------------------------------------------------------------------------------------
 
 
-class Task(NamedTuple):
-    """One series: the number of its pair, the number of its first match, and how many matches it has."""
+class Order(NamedTuple):
+    """A plan, who plays it, and where its series go."""
 
-    pair: int
-    start: int
-    matches: int
-
-
-class PlayedTask(NamedTuple):
-    """A series that was played."""
-
-    pair: int
-    result: SeriesResult
+    plan: TournamentPlan
+    executor: GivenExecutor = None
+    address: str | None = None
+    folder: Path | None = None
+    resume: bool = False
+    shard: Shard | None = None
 
 
-def run(plan: TournamentPlan, progress: Progress) -> TournamentResult:
-    """Play the whole tournament."""
+def run(order: Order, progress: Progress, on_match: OnMatch | None) -> TournamentResult:
+    """Play what is missing, and return the results."""
     started = time.monotonic()
-    pairs = [Pair(first, second) for first, second in plan.pairs]
-    played = 0
-    for task in _played(plan, list(_tasks(plan))):
-        pairs[task.pair].add(task.result)
-        played += len(task.result.ends)
-        progress(played, plan.matches)
-    document = _document(plan, pairs, time.monotonic() - started)
-    return TournamentResult(document, pairs, plan.names)
+    facts = order.plan.facts
+    tasks = facts.tasks() if order.shard is None else facts.shard(order.shard)
+    matches = sum(task.matches for task in tasks)
+    place = (order.folder or Path(gettempdir())) / LINES
+    with _open_store(order) as store:
+        missing = deque(task for task in tasks if facts.series(task).key not in store)
+        played = matches - sum(task.matches for task in missing)
+        if played:
+            progress(played, matches)
+        tally = Tally(facts, store, tasks, on_match)
+        tally.advance()
+        repeatability = Repeatability(order.plan)
+        with closing(_played(order, missing)) as done:
+            for task, line in done:
+                series = facts.series(task)
+                if task.replayed:
+                    repeatability.compare(series, store.record(series.key), line)
+                    continue
+                with writing(place):
+                    store.add(series.key, line)
+                played += task.matches
+                progress(played, matches)
+                tally.advance()
+                replay = repeatability.replay_of(task, decode(line))
+                if replay is not None:
+                    missing.append(replay)
+        repeatability.warn()
+        with writing(place.parent):
+            return _ended(order, tally, repeatability.names, time.monotonic() - started)
 
 
-def _tasks(plan: TournamentPlan) -> Iterator[Task]:
-    for pair in range(len(plan.pairs)):
-        for start in range(0, plan.meetings, SERIES):
-            yield Task(pair, start, min(SERIES, plan.meetings - start))
+def _open_store(order: Order) -> SeriesStore:
+    if order.folder is None:
+        return SeriesStore.temporary()
+    from league_experiments import result_files
+
+    result_files.prepare(order.folder)
+    return open_folder(order.folder, order.plan.facts, order.shard, order.resume)
 
 
-def _played(plan: TournamentPlan, tasks: list[Task]) -> Iterator[PlayedTask]:
-    """Play all series, and yield them in their order."""
-    jobs = min(plan.jobs or os.cpu_count() or 1, len(tasks))
-    if not _can_share(plan) or (jobs == 1 and not needs_process()):
-        for task in tasks:
-            yield PlayedTask(task.pair, play_task(plan, task))
-        return
-    # A new interpreter for each process: no threads or locks of ours are copied into it.
-    with worker_pool(jobs, multiprocessing.get_context("spawn")) as pool:
-        yield from _in_order(pool, plan, tasks, AHEAD * jobs)
+def _played(order: Order, tasks: deque[Task]) -> Generator[Done[bytes], None, None]:
+    """Play series, and yield them as soon as they are played."""
+    plan = order.plan
+    work = LocalWork(plan.facts, plan.contenders)
+    with ExitStack() as sessions:
+        if order.executor in (None, executors.LOCAL):
+            for contender in plan.asking:
+                sessions.enter_context(contender.playing())
+            yield from executors.done(executors.workers_for(plan, len(tasks)), work, tasks)
+        elif executors.is_in_process(order.executor):
+            yield from executors.done(executors.workers_of(order.executor, order.address), work, tasks)
+        else:
+            workers = executors.workers_of(order.executor, order.address)
+            yield from executors.done(workers, executors.shipped_work(plan), tasks)
 
 
-def _can_share(plan: TournamentPlan) -> bool:
-    """Return True if other processes can play all strategies."""
-    if all(isinstance(contender, str) for contender in plan.contenders):
-        return True
-    # A script may look at what its classes did, so they leave this process only if it says so.
-    if plan.jobs is None:
-        return False
-    local = [_title(contender) for contender in plan.contenders if not _can_be_sent(contender)]
-    if local and plan.jobs > 1:
-        reason = "other processes can import only what is at the top level of a module or a script"
-        print(f"jobs={plan.jobs} has no effect, because of {', '.join(local)}: {reason}", file=sys.stderr)
-    return not local
+def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
+    """Put the results together, and write them to the folder."""
+    store = tally.store
+    facts = tally.facts
+    if order.folder is not None:
+        before = read_plan(order.folder)
+        assert before is not None, "it was written when the folder was opened"
+        # Strategies that were caught before stay caught.
+        not_repeatable = tuple(name for name in facts.names if name in {*before.not_repeatable, *not_repeatable})
+        shard = str(order.shard) if order.shard else None
+        write_plan(order.folder, FolderPlan(facts, facts.digest, shard, not_repeatable))
+        store.arrange_in(order.folder)
+    if order.shard is not None:
+        document = _shard_document(facts, order.shard, tally, seconds)
+        return TournamentResult(document, tally.pairs, facts, store, not_repeatable)
+    result = result_of(tally, not_repeatable, seconds)
+    if order.folder is not None:
+        from league_experiments import result_files
+
+        result_files.write_tables(result, order.folder)
+    return result
 
 
-def _can_be_sent(contender: Contender) -> bool:
-    # A notebook is no file that another process could import.
-    is_in_notebook = not hasattr(sys.modules["__main__"], "__file__")
-    if is_in_notebook and getattr(contender, "__module__", "") == "__main__":
-        return False
-    try:
-        pickle.dumps(contender)
-    except Exception:  # noqa: BLE001 - pickle raises several, and objects raise their own
-        return False
-    return True
+def result_of(tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
+    """Return the results of a whole tournament."""
+    document = _document(tally.facts, tally.pairs, seconds)
+    document["not_repeatable"] = list(not_repeatable)
+    # A strategy that plays several times is numbered.
+    document["notes"] = notes_about([name.partition(" (")[0] for name in tally.facts.names], tally.facts.game)
+    return TournamentResult(document, tally.pairs, tally.facts, tally.store, not_repeatable)
 
 
-def _in_order(
-    pool: ProcessPoolExecutor,
-    plan: TournamentPlan,
-    tasks: list[Task],
-    most: int,
-) -> Iterator[PlayedTask]:
-    waiting: deque[tuple[int, Future[SeriesResult]]] = deque()
-    workers: set[BaseProcess] = set()
-    try:
-        for task in tasks:
-            if len(waiting) == most:
-                pair, future = waiting.popleft()
-                yield PlayedTask(pair, future.result())
-            waiting.append((task.pair, pool.submit(play_task, plan, task)))
-            workers.update(multiprocessing.active_children())
-        for pair, future in waiting:
-            yield PlayedTask(pair, future.result())
-    except BrokenProcessPool:
-        # Only then are the exit statuses known.
-        pool.shutdown()
-        raise CommandError(_why_broken(workers)) from None
+def _shard_document(facts: PlanFacts, shard: Shard, tally: Tally, seconds: float) -> dict[str, Any]:
+    return {
+        "game": facts.game,
+        "seed": facts.seed,
+        "meetings": facts.meetings,
+        "openings": facts.openings,
+        "shard": str(shard),
+        "plan": facts.digest,
+        "series": len(tally.tasks),
+        "matches": sum(task.matches for task in tally.tasks),
+        "seconds": round(seconds, 3),
+    }
 
 
-def _why_broken(workers: Iterable[BaseProcess]) -> str:
-    if any(worker.exitcode == UNGUARDED for worker in workers):
-        return (
-            'write `if __name__ == "__main__":` above the call of league.tournament, and indent what follows: the '
-            "tournament plays in several processes, and each of them imports your script (or pass jobs=1)"
-        )
-    return "a process that played matches ended early: a strategy ended it, or there was not enough memory"
+class Tally:
+    """Adds series to the results, in the order of the plan, as soon as the store has them."""
+
+    def __init__(
+        self, facts: PlanFacts, store: SeriesStore, tasks: list[Task], on_match: OnMatch | None = None
+    ) -> None:
+        self.facts = facts
+        self.store = store
+        self.tasks = tasks
+        self.pairs = [
+            Pair(places.first, places.second, facts.is_swapped(number), max(facts.openings, 1))
+            for number, places in enumerate(facts.pairs)
+        ]
+        self._on_match = on_match
+        self._added = 0
+
+    def advance(self) -> None:
+        """Add all series that are there and whose predecessors are."""
+        while self._added < len(self.tasks):
+            task = self.tasks[self._added]
+            key = self.facts.series(task).key
+            if key not in self.store:
+                return
+            record = self.store.record(key)
+            pair = self.pairs[task.pair]
+            pair.add(record)
+            if self._on_match is not None:
+                for row in match_rows(self.facts, pair, record):
+                    self._on_match(row)
+            self._added += 1
 
 
-def _refuse_unguarded_script() -> None:
-    """End a new process that imports a script which calls us again. Its parent says what is wrong with the script."""
-    # multiprocessing asks the same question before it starts a process, and answers with a page of tracebacks.
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(UNGUARDED)
+def match_rows(facts: PlanFacts, pair: Pair, series: SeriesRecord) -> Iterator[dict[str, Any]]:
+    """Yield the matches of a series as files and callbacks have them."""
+    for place in range(len(series.ends)):
+        yield match_row(facts, pair, series, place)
 
 
-def play_task(plan: TournamentPlan, task: Task) -> SeriesResult:
-    """Play one series in this process."""
-    first, second = plan.pairs[task.pair]
-    series = SeriesPlan(
-        game=_game(plan),
-        seed=f"{plan.seed}/{task.pair}/{task.start}",
-        start=task.start,
-        count=task.matches,
-        openings=_openings(plan),
-        move_seconds=plan.move_seconds,
-        names=(plan.names[first], plan.names[second]),
-    )
-    # Made anew for each series: a strategy must not remember an earlier one.
-    return play(series, (maker(plan.contenders[first]), maker(plan.contenders[second])))
+def match_row(facts: PlanFacts, pair: Pair, series: SeriesRecord, place: int) -> dict[str, Any]:
+    """Return one match of a series."""
+    players = (facts.names[pair.first], facts.names[pair.second])
+    number = series.start + place
+    start = pair.start(number)
+    opening = openings_for(facts.game, facts.openings, facts.seed)[start.opening]
+    row = {
+        "first": players[0],
+        "second": players[1],
+        "number": number + 1,
+        "player_a": players[start.first_seat],
+        "ended": pair.end(series, place).name,
+        "opening": moves_text(opening),
+        "moves": series.moves[place],
+        "chance": series.chance[place] if series.chance else "",
+        "seed": series.seed,
+    }
+    if series.scores:
+        row["points_of_first"] = series.scores[place][pair.place(0)]
+        row["points_of_second"] = series.scores[place][pair.place(1)]
+    return row
 
 
-def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:
+def off_the_loop(work: Callable[[], R]) -> R:
+    """Do work in a thread of its own if this thread runs an event loop."""
     # A notebook runs an event loop already, and strategies that are `async` need one of their own.
     try:
         asyncio.get_running_loop()
@@ -421,21 +574,26 @@ def _off_the_loop(work: Callable[[], TournamentResult]) -> TournamentResult:
 # --- the document -----------------------------------------------------------------------------------------------------
 
 
-def _document(plan: TournamentPlan, pairs: Sequence[Pair], seconds: float) -> dict[str, Any]:
-    totals = [Score() for _ in plan.contenders]
-    distinct = [0 for _ in plan.contenders]
+def _document(plan: PlanFacts, pairs: Sequence[Pair], seconds: float) -> dict[str, Any]:
+    totals = [Score() for _ in plan.strategies]
+    groups: list[list[list[strata.Sample]]] = [[] for _ in plan.strategies]
+    distinct = [0 for _ in plan.strategies]
     rows = []
     for pair in pairs:
         counts = [pair.result.ends.count(end) for end in MatchEnd]
+        own_groups = _strata(plan, pair, 0)
+        row = _pair_row(plan, pair, counts, own_groups)
         totals[pair.first] += score_of(counts, 0)
         totals[pair.second] += score_of(counts, 1)
-        row = _pair_row(plan, pair, counts)
+        groups[pair.first] += own_groups
+        groups[pair.second] += _strata(plan, pair, 1)
         distinct[pair.first] += row["distinct_matches"]
         distinct[pair.second] += row["distinct_matches"]
         rows.append(row)
     standings = []
     for place, name in enumerate(plan.names):
-        standings.append({"strategy": name, **totals[place].row(distinct[place])})
+        row = _score_row(plan, totals[place], groups[place], distinct[place])
+        standings.append({"strategy": name, **row})
     standings.sort(key=lambda row: -row["points_per_match"])
     return {
         "game": plan.game,
@@ -446,19 +604,90 @@ def _document(plan: TournamentPlan, pairs: Sequence[Pair], seconds: float) -> di
         "distinct_matches": sum(row["distinct_matches"] for row in rows),
         "standings": standings,
         "pairs": rows,
-        "failures": _failures(plan, pairs),
+        "failures": failure_rows(plan.names, pairs),
+        "minds": _minds(plan, pairs),
         "seconds": round(seconds, 3),
     }
 
 
-def _pair_row(plan: TournamentPlan, pair: Pair, counts: Sequence[int]) -> dict[str, Any]:
+def _strata(plan: PlanFacts, pair: Pair, place: int) -> list[list[strata.Sample]]:
+    """Return the points of one strategy of a pair, by seat, and by opening within each seat."""
+    by_margin = game_named(plan.game).scoring.by_margin
+    groups = []
+    for seat in (PLAYER_A, PLAYER_B):
+        group = []
+        for opening in range(pair.openings):
+            numbers = pair.numbers(Start(opening, seat))
+            ends = pair.result.ends[numbers]
+            if not ends:
+                continue
+            if by_margin:
+                group.append(strata.of_values(pair.result.points[place][numbers]))
+            else:
+                score = score_of([ends.count(end) for end in MatchEnd], place)
+                group.append(strata.of_results(score.wins, score.draws, score.losses))
+        groups.append(group)
+    return groups
+
+
+def _score_row(
+    plan: PlanFacts,
+    score: Score,
+    groups: list[list[strata.Sample]],
+    distinct: int,
+) -> dict[str, Any]:
+    """Return a score with its mean and interval: in points, and in a game scored by its margin also in returns."""
+    scoring = game_named(plan.game).scoring
+    if not scoring.by_margin:
+        return score.row(strata.interval(groups, strata.LEAGUE_SCALE), distinct)
+    mean = strata.mean(groups)
+    interval = strata.interval(groups, strata.margin_scale(scoring.most))
+    return {
+        **score.row(interval, distinct),
+        "points_per_match": mean,
+        "return_per_match": mean * scoring.unit + scoring.worst,
+        "return_interval": [end * scoring.unit + scoring.worst for end in interval],
+    }
+
+
+def _pair_row(
+    plan: PlanFacts,
+    pair: Pair,
+    counts: Sequence[int],
+    groups: list[list[strata.Sample]],
+) -> dict[str, Any]:
     return {
         "first": plan.names[pair.first],
         "second": plan.names[pair.second],
-        **score_of(counts, 0).row(distinct_matches(pair)),
+        **_score_row(plan, score_of(counts, 0), groups, distinct_matches(pair)),
         "technical_losses_of_second": score_of(counts, 1).technical_losses,
         "matches": len(pair.result.ends),
+        "rated": _rated(plan, pair),
     }
+
+
+def _rated(plan: PlanFacts, pair: Pair) -> list[dict[str, Any]]:
+    """Return the results of the first strategy by seat, without technical losses. A repeated match counts once."""
+    names = (plan.names[pair.first], plan.names[pair.second])
+    rows = []
+    for seat in (PLAYER_A, PLAYER_B):
+        counts = [0, 0, 0]
+        for opening in range(pair.openings):
+            start = Start(opening, seat)
+            ends = pair.result.ends[pair.numbers(start)]
+            if pair.is_always_the_same(start):
+                ends = ends[:1]
+            for end in WHOLE:
+                counts[end] += ends.count(end)
+        rows.append(
+            {
+                "player_a": names[seat],
+                "wins": counts[MatchEnd.FIRST_WON],
+                "draws": counts[MatchEnd.DRAW],
+                "losses": counts[MatchEnd.SECOND_WON],
+            }
+        )
+    return rows
 
 
 def distinct_matches(pair: Pair) -> int:
@@ -468,17 +697,13 @@ def distinct_matches(pair: Pair) -> int:
     the same way, and did so at least five times, always will: those matches are one observation. All others count.
     """
     matches = len(pair.result.ends)
-    for games in pair.result.moves.values():
-        if _is_always_the_same(games):
-            matches -= games.total() - 1
+    for start, repeated in pair.result.repeated.items():
+        if pair.is_always_the_same(start):
+            matches -= repeated.count - 1
     return matches
 
 
-def _is_always_the_same(games: Counter[tuple[str, ...]]) -> bool:
-    return len(games) == 1 and games.total() >= SAME and FAILED not in games
-
-
-def _failures(plan: TournamentPlan, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+def failure_rows(names: Sequence[str], pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Return the failures of the strategies' code, the most frequent ones first."""
     times: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
@@ -486,8 +711,22 @@ def _failures(plan: TournamentPlan, pairs: Sequence[Pair]) -> list[dict[str, Any
             place, _, failure = description.partition(" ")
             # "0" is the first strategy of the pair, "1" the second.
             strategy = (pair.first, pair.second)[int(place)]
-            times[plan.names[strategy], failure] += count
+            times[names[strategy], failure] += count
     rows = []
     for (name, failure), count in times.items():
         rows.append({"strategy": name, "failure": failure, "times": count})
     return sorted(rows, key=lambda row: (-row["times"], row["strategy"]))
+
+
+def _minds(plan: PlanFacts, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Return how the choices of the strategies that ask came about."""
+    totals: dict[int, Provenance] = {}
+    for pair in pairs:
+        for place, provenance in pair.result.minds.items():
+            strategy = (pair.first, pair.second)[place]
+            totals[strategy] = totals.get(strategy, Provenance(choices=0)).plus(provenance)
+    rows = []
+    for strategy, total in sorted(totals.items()):
+        conditions = plan.strategies[strategy].conditions
+        rows.append({"strategy": plan.names[strategy], **msgspec.structs.asdict(total), "conditions": conditions})
+    return rows

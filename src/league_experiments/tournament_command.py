@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = examples(
     "league tournament --strategy random,mirror,frequency --meetings 1000 --seed 7",
-    "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --to results",
+    "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --to results --resume",
+    "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --seed 7 --shard 2/7 --to part-2",
+    "league tournament --strategy ./mine.py:Mine,random --meetings 100000 --executor ray --address 10.0.0.1:6379",
     "league tournament --strategy ./mine.py:Mine,random --game tic_tac_toe --openings 20 --json",
     note="A strategy remembers the matches of its series: at most a thousand against the same opponent. An exception,\n"
     "an illegal choice or a choice that takes too long is a technical loss. The same seed gives the same results.",
@@ -28,6 +31,8 @@ COUNTS = ("played", "wins", "draws", "losses", "technical_losses")
 SHOW_S = 0.2
 MOST_FAILURES = 10
 BAR_WIDTH = 30
+WRITTEN = (".csv", ".json", ".jsonl", ".parquet")
+"""The kinds of files in the folder of a tournament."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,57 +65,123 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="time for a choice, after which it is a technical loss (default: 30; not on Windows)",
     )
-    parser.add_argument("--to", metavar="DIR", help="write the results there, as CSV and JSON (Parquet with pyarrow)")
+    _configure_spreading(parser)
     add_json_option(parser)
 
 
+def _configure_spreading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who plays, and where the series go."""
+    parser.add_argument(
+        "--executor",
+        choices=("local", "ray"),
+        default="local",
+        help="who plays: processes of this machine, or a Ray cluster (default: local)",
+    )
+    parser.add_argument(
+        "--address", metavar="A", help="the address of the Ray cluster (default: the one that runs here)"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="DIR",
+        help="write every series there as soon as it is played, and at the end all results, as CSV and JSON "
+        "(Parquet with pyarrow)",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on in --to DIR: play only the series that are not there"
+    )
+    parser.add_argument(
+        "--shard",
+        metavar="I/N",
+        help="play only part I of N, counted from 1; `league merge` puts the folders of all parts together",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
-    from league_experiments import result_files
     from league_experiments.tournament import tournament
 
+    _check(args)
+    names = [name.strip() for name in args.strategy.split(",")]
+    try:
+        result = tournament(
+            [name for name in names if name],
+            game=args.game,
+            meetings=args.meetings,
+            openings=args.openings,
+            seed=args.seed,
+            jobs=args.jobs,
+            move_seconds=args.move_seconds,
+            executor=args.executor,
+            address=args.address,
+            to=args.to or None,
+            resume=args.resume,
+            shard=args.shard,
+            progress=progress_bar(),
+        )
+    except KeyboardInterrupt:
+        if args.to:
+            print(f"\nstopped; what was played is in {args.to}: --resume goes on from there", file=sys.stderr)
+        raise
+    if args.shard:
+        print_result(args.json, result.document, _shard_lines(result.document, args.to))
+        return 0
+    written = []
+    if args.to:
+        written = written_files(Path(args.to))
+    print_result(args.json, result.document, result_lines(result.document, written))
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise CommandError if options do not fit together."""
     if args.meetings < 1 or (args.jobs is not None and args.jobs < 1):
         raise CommandError("--meetings and --jobs must be at least 1", USAGE)
     if args.openings < 0:
         raise CommandError("--openings must be at least 0", USAGE)
-    # Before anything is played: a tournament may take hours.
-    if args.to:
-        result_files.prepare(Path(args.to))
-    names = [name.strip() for name in args.strategy.split(",")]
-    result = tournament(
-        [name for name in names if name],
-        game=args.game,
-        meetings=args.meetings,
-        openings=args.openings,
-        seed=args.seed,
-        jobs=args.jobs,
-        move_seconds=args.move_seconds,
-        progress=_progress(),
-    )
-    written = []
-    if args.to:
-        written = result_files.write(result, Path(args.to))
-    print_result(args.json, result.document, _lines(result.document, written))
-    return 0
+    if not args.to and (args.resume or args.shard):
+        raise CommandError("--resume and --shard need a folder for the series: name one with --to", USAGE)
+    if args.shard and args.seed is None:
+        raise CommandError("all shards need one seed, or they can't be merged: give the same --seed to each", USAGE)
+    if args.address and args.executor != "ray":
+        raise CommandError("--address is that of a Ray cluster: add --executor ray", USAGE)
 
 
-def _progress() -> Progress:
+def written_files(folder: Path) -> list[Path]:
+    """Return the files of a tournament."""
+    return sorted(path for path in folder.iterdir() if path.suffix in WRITTEN)
+
+
+def _shard_lines(document: dict[str, Any], folder: str) -> Iterator[str]:
+    yield f"shard {document['shard']}: {document['series']} series, {document['matches']} matches in {folder}"
+    yield "When all shards are played, put them together: league merge DIR… --to DIR"
+
+
+def progress_bar(word: str = "") -> Progress:
     """Return a progress bar with the time left, if stderr is a terminal."""
     if not sys.stderr.isatty():
         return lambda *_: None
     started = time.monotonic()
     drawn_at = 0.0
+    before: int | None = None
+    word = word and f"{word} "
 
     def show(played: int, matches: int) -> None:
-        nonlocal drawn_at
+        nonlocal drawn_at, before, started
         now = time.monotonic()
+        if before is None:
+            # Series of an earlier run took no time in this one; neither does the start of processes repeat itself.
+            before = played
+            started = now
+            return
         if played == matches:
             sys.stderr.write("\r\x1b[K")
         # Not after every series: terminals are slow.
         elif now - drawn_at > SHOW_S:
             drawn_at = now
-            seconds = (now - started) / played * (matches - played)
+            seconds = (now - started) / max(played - before, 1) * (matches - played)
+            end = datetime.now() + timedelta(seconds=seconds)  # noqa: DTZ005 - the time on the wall
             bar = terminal.bar(played, matches, BAR_WIDTH)
-            sys.stderr.write(f"\r\x1b[K{bar}  {played} of {matches} matches, {_duration(seconds)} left")
+            left = f"{_duration(seconds)} left, until {end:%H:%M}"
+            sys.stderr.write(f"\r\x1b[K{bar}  {played} of {word}{matches} matches, {left}")
         sys.stderr.flush()
 
     return show
@@ -123,16 +194,19 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def _lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
+def result_lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
     yield from terminal.table(STANDINGS, [_row(row) for row in document["standings"]])
     matches = document["matches"]
     yield f"\n{matches} matches of {document['game']} in {document['seconds']:.1f} s, seed {document['seed']}"
     distinct = document["distinct_matches"]
     if distinct < matches:
-        yield f"Only {distinct} of them say something new. The others repeat a match, move for move."
+        yield f"Only {distinct} of them differ. The others repeat a match, move for move: --openings shows more."
     if document["game"] == "even_odd":
         yield "In Even/Odd the number decides: differences within the intervals are luck."
     # The text of an exception may hold anything, so it is made harmless.
+    yield from document["notes"]
+    if document["not_repeatable"]:
+        yield f"Not repeatable, so the same seed gives other results: {', '.join(document['not_repeatable'])}"
     for failure in document["failures"][:MOST_FAILURES]:
         yield terminal.plain(f"{failure['strategy']} failed {failure['times']} times: {failure['failure']}")
     yield from (f"wrote {path}" for path in written)

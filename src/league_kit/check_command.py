@@ -41,7 +41,8 @@ REGISTER.waits_for_approval makes it wait for the operator.
 
 --hostile sends hundreds of bad inputs. The agent must refuse each of them, and none may change its state. Start a
 manager with --players 2 --referees 2 and let nobody else register; start a player or a referee with the kit as its
-manager (--listen PORT). The kit finds out the agent's role; --role overrides it.
+manager (--listen PORT). The kit finds out the agent's role; --role overrides it. With --profile strict, it also sends
+what only a strict agent refuses, such as names that look like another name.
 
 exit status: 0 no MUST is broken, 1 at least one is, 2 wrong usage or the agent cannot be reached"""
 
@@ -57,6 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="send every bad input of the catalogue to the agent at this address",
     )
     parser.add_argument("--role", dest="hostile_role", choices=ROLES, help="with --hostile: the agent's role")
+    parser.add_argument(
+        "--profile",
+        choices=("compat", "strict"),
+        default="compat",
+        help="with --hostile: the agent's profile (default: compat)",
+    )
     add_json_option(parser)
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write the report as JUnit XML")
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write the report as a web page")
@@ -149,6 +156,7 @@ def _check(args: argparse.Namespace) -> CheckReport:
         wait_s=args.wait,
         time_scale=args.time_scale,
         only=tuple(args.only),
+        profile=args.profile,
     )
     # With --json, stdout holds one document and nothing else.
     stream = sys.stderr if args.json else sys.stdout
@@ -202,7 +210,7 @@ def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
 
     try:
         if args.hostile is not None:
-            return hostile.listed(args.hostile_role, args.only)
+            return hostile.listed(args.hostile_role, args.only, args.profile)
         ids = chosen(tuple(args.only))
     except ValueError as error:
         raise CommandError(str(error), USAGE) from error

@@ -18,6 +18,8 @@ def json_document(report: CheckReport) -> dict[str, Any]:
         "target": report.record.target,
         "role": report.role,
         "dialect": report.dialect,
+        "would_play": report.playing.would_play,
+        "findings": report.record.findings.in_words() if report.record.findings else "",
         "checks": [_check(result, report) for result in report.results],
         "summary": {verdict.value: report.counts[verdict] for verdict in COUNTED},
     }

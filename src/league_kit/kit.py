@@ -66,6 +66,8 @@ class Options:
     """For a registration; the longest pause between two is 30 seconds."""
     time_scale: float = 1.0
     only: tuple[str, ...] = ()
+    profile: str = "compat"
+    """Of the agent; more is bad input in `strict`."""
     drops_first: bool = False
     """Leave the first registration without an answer, to see the player retry. Many try once and give up."""
 
@@ -93,6 +95,7 @@ class Kit:
             referee_token=referee_token,
             match_number=secrets.randbelow(LAST_MATCH) + 1,
             names_player=False,
+            shown_tokens=self.record.own_tokens,
         )
 
     @property

@@ -12,20 +12,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from league.gateway import forms, tools
 from league.gateway.normalise import normalise_request
 from league.gateway.registrations import registration_of
 from league.gateway.tools import NO_SESSION, Session, Tool
+from league.protocol import tokens
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
+from league.protocol.envelope import Reading, Unsealed
+from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import (
     MANAGER_LIMIT,
     TOOLS_CALL,
     BadRequestError,
-    RpcCall,
     decode_call,
 )
 from league.protocol.parts import MoveRequest
+from league.transport import letters
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""
@@ -93,6 +97,10 @@ class ReadRequest(NamedTuple):
     """The message in the words of the documents."""
 
 
+READERS: Final = tuple(
+    letters.Speaker(role, tokens.MANAGER, Reading("compat")) for role in (Role.MANAGER, Role.REFEREE)
+)
+"""The kit is manager and referee: it reads what either of them reads."""
 NO_MESSAGE: Final = ReadRequest("", {}, {})
 
 
@@ -101,16 +109,25 @@ def read_request(document: object, path: str) -> ReadRequest:
     if not isinstance(document, dict):
         return NO_MESSAGE
     if path == REGISTER and is_bare(document):
-        normalised, _ = normalise_request(registration_of(document), "")
-        return ReadRequest(str(normalised["message_type"]), document, normalised)
-    call = _call_in(document)
-    if call is None or not isinstance(call.params, dict):
+        registration, _ = normalise_request(registration_of(document), "")
+        return ReadRequest(str(registration["message_type"]), document, registration)
+    raw = _framed(document)
+    try:
+        params = decode_call(raw, MANAGER_LIMIT).params
+        contents = [letters.read_closely(raw, reader, MANAGER_LIMIT).content for reader in READERS]
+    except BadRequestError:
         return NO_MESSAGE
-    normalised, _ = normalise_request(call.params, call.method)
-    kind = normalised.get("message_type")
-    if not isinstance(kind, str):
-        return NO_MESSAGE
-    return ReadRequest(kind, call.params, normalised)
+    for content in contents:
+        if isinstance(params, dict) and isinstance(content, Unsealed) and content.message_type:
+            return ReadRequest(content.message_type, params, _normalised(content))
+    return NO_MESSAGE
+
+
+def _normalised(content: Unsealed) -> Object:
+    if content.message is None:
+        return dict(content.content)
+    message: Object = msgspec.to_builtins(content.message)
+    return message
 
 
 def is_bare(document: object) -> bool:
@@ -118,7 +135,8 @@ def is_bare(document: object) -> bool:
     return isinstance(document, dict) and document.keys().isdisjoint(("jsonrpc", "method", "params"))
 
 
-def _call_in(document: Object) -> RpcCall | None:
+def _framed(document: Object) -> bytes:
+    """Return the request, with a frame that does not keep a manager from reading the message."""
     frame = document
     if not is_bare(document):
         # A wrong version, id or method is the matter of RPC.object, RPC.id and RPC.method.
@@ -126,10 +144,7 @@ def _call_in(document: Object) -> RpcCall | None:
         if not isinstance(method, str) or not method:
             method = NO_METHOD
         frame = {**document, "jsonrpc": "2.0", "id": 0, "method": method}
-    try:
-        return decode_call(json.dumps(frame).encode(), MANAGER_LIMIT)
-    except BadRequestError:
-        return None
+    return json.dumps(frame).encode()
 
 
 def move_in(message: Object) -> MoveRequest | None:

@@ -3,15 +3,19 @@
 # Every message is complete: it has all fields that any of the documents asks for, so that a refusal is never the kit's
 # fault. Tokens are the kit's own, and an attempt has its own token. Match ids differ from run to run, because players
 # may remember the matches of an earlier one.
+#
+# A player that declared receipts signs for nobody but a caller with a derived token. It gets such tokens with every
+# message; all other players get tokens that mean nothing to them.
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from league.protocol import timestamps
+from league.protocol import timestamps, tokens
 from league.protocol.versions import KIT_LEAGUE as LEAGUE
 from league.protocol.versions import PROTOCOL
+from league_kit import kit_draws
 from league_kit.kit_conventions import Object
 
 __all__ = ["LEAGUE", "MessageWriter", "number_in"]
@@ -32,6 +36,10 @@ class MessageWriter:
     """The number of the match in each of its rounds. Every run has its own, for players remember their matches."""
     names_player: bool = True
     """Does an invitation name the player? Not before its id is known."""
+    key: str = ""
+    """K of the player's registration (spec section 9.3), if it signs its choices."""
+    shown_tokens: set[str] = field(default_factory=set)
+    """All derived tokens that the player was shown."""
 
     @property
     def opponent_id(self) -> str:
@@ -52,13 +60,26 @@ class MessageWriter:
         }
 
     def _manager(self, kind: str, conversation: str) -> Object:
-        envelope = self._from("league_manager", self.manager_token, kind, conversation)
+        envelope = self._from_manager(kind, conversation)
         return {**envelope, "league_id": LEAGUE}
+
+    def _from_manager(self, kind: str, conversation: str) -> Object:
+        token = self._derived(tokens.MANAGER) or self.manager_token
+        return self._from(tokens.MANAGER, token, kind, conversation)
+
+    def _derived(self, sender: str, match_id: str = "-", attempt: int = 0) -> str:
+        """Return the token that a player with a key expects of this sender; empty for other players."""
+        if not self.key:
+            return ""
+        token = tokens.derive(self.key, sender, self.player_id, LEAGUE, match_id, attempt)
+        self.shown_tokens.add(token)
+        return token
 
     def _referee(self, kind: str, number: int) -> Object:
         match_id = self.match_id(number)
         conversation = f"{LEAGUE}-{match_id}-1".lower()
-        envelope = self._from(f"referee:{REFEREE}", self.referee_token, kind, conversation)
+        token = self._derived(REFEREE, match_id, 1) or self.referee_token
+        envelope = self._from(f"referee:{REFEREE}", token, kind, conversation)
         return {**envelope, "match_id": match_id}
 
     # --- the manager's ------------------------------------------------------------------------------------------------
@@ -122,9 +143,8 @@ class MessageWriter:
 
     def league_error(self) -> Object:
         """Report an error about a query that nobody made: there is nothing to be done about it."""
-        envelope = self._from("league_manager", self.manager_token, "LEAGUE_ERROR", "league-error")
         return {
-            **envelope,
+            **self._from_manager("LEAGUE_ERROR", "league-error"),
             "error_code": "E029",
             "error_description": "INVALID_QUERY_TYPE",
             "error_name": "INVALID_QUERY_TYPE",
@@ -141,7 +161,7 @@ class MessageWriter:
     def again(self, message: Object) -> Object:
         """Return the same message for the match's next attempt, with the token and conversation of that attempt."""
         changed: Object = {
-            "auth_token": f"{self.referee_token}_2",
+            "auth_token": self._derived(REFEREE, message["match_id"], 2) or f"{self.referee_token}_2",
             "conversation_id": message["conversation_id"].removesuffix("1") + "2",
         }
         if "game_result" in message:
@@ -188,6 +208,7 @@ class MessageWriter:
                 "valid_options": options,
                 "context": {"turn": 1},
             },
+            "turn": 1,
             "deadline": timestamps.write(time.time() + limit_s),
         }
 
@@ -200,17 +221,29 @@ class MessageWriter:
         }
 
     def game_over(self, number: int, choice: str = "even") -> Object:
-        other = "odd" if choice == "even" else "even"
-        drawn = 4 if other == "even" else 7
+        """Report that the opponent has won."""
+        drawn = 7 if choice == "even" else 4
+        return self._decided(number, choice, drawn, self.opponent_id)
+
+    def drawn_result(self, number: int, choice: str, seed: bytes) -> Object:
+        """Report the result that follows from a seed."""
+        drawn = kit_draws.number(seed, self.match_id(number))
+        winner = self.player_id if choice == parity_of(drawn) else self.opponent_id
+        return self._decided(number, choice, drawn, winner, draw_seed=seed.hex())
+
+    def _decided(self, number: int, choice: str, drawn: int, winner: str, **more: object) -> Object:
+        """Report a match in which the opponent made the other choice."""
+        parity = parity_of(drawn)
         return self._over(
             number,
             EVEN_ODD,
-            f"{self.opponent_id} chose {other}, number was {drawn} ({other})",
+            f"{winner} chose {parity}, number was {drawn} ({parity})",
             status="WIN",
-            winner_player_id=self.opponent_id,
+            winner_player_id=winner,
             drawn_number=drawn,
-            number_parity=other,
-            choices={self.player_id: choice, self.opponent_id: other},
+            number_parity=parity,
+            choices={self.player_id: choice, self.opponent_id: other_parity(choice)},
+            **more,
         )
 
     def called_off(self, number: int, game: str = EVEN_ODD) -> Object:
@@ -241,6 +274,14 @@ class MessageWriter:
             "context": {"invalid_choice": choice, "valid_choices": ["even", "odd"]},
             "consequence": "technical loss without a valid choice before the deadline",
         }
+
+
+def parity_of(drawn: int) -> str:
+    return "odd" if drawn % 2 else "even"
+
+
+def other_parity(choice: str) -> str:
+    return "odd" if choice == "even" else "even"
 
 
 def number_in(match_id: str) -> int:

@@ -10,6 +10,12 @@
 # Registrations are answered by what the run tests: rejected (E020), put off once (E043), left without an answer for a
 # second, or accepted. An accepted agent first gets an unusual id; if it registers again before the kit has sent
 # anything, it did not take that id, and gets a usual one. After that it keeps its id and only gets new tokens.
+#
+# A player that declared receipts is told that its tokens are derived, and that its receipts are taken: the kit derives
+# its own tokens from the player's then (kit_messages.py).
+#
+# One query is refused with E012, to see the agent register again. This changes the key of a player that signs, so it
+# must not happen to such a player before signing.py allows it.
 
 from __future__ import annotations
 
@@ -25,6 +31,7 @@ from league.protocol import timestamps, tokens
 from league.protocol.errors import ERRORS, Family
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT, TOOLS_CALL
+from league.protocol.receipts import SCHEME
 from league.protocol.versions import PROTOCOL
 from league_kit.kit_conventions import Object, ReadRequest, is_bare, read_request
 from league_kit.kit_messages import LEAGUE
@@ -37,6 +44,7 @@ UNANSWERED_S: Final = 1.0
 """How long registrations get no answer, in whatever form they come (REGISTER.retries)."""
 MANAGER: Final = "/mcp"
 REFEREE: Final = "/referee/mcp"
+PROTEST: Final = "PROTEST"
 HOSTED: Final = "/hosted/"
 """Below this path the kit plays members of somebody else's league."""
 
@@ -81,8 +89,8 @@ class KitServer:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._waiters: list[_Waiter] = []
-        # One query is refused with E012, to see the agent register again; not where it must keep its tokens.
-        self._sent_e012 = derives
+        self.refuses_next_query = not derives
+        """Is the next query of a member refused with E012?"""
         self.url = ""
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -205,8 +213,13 @@ class KitServer:
             "reason": None,
             "auth_token": member.tokens[-1],
         }
-        if self._derives:
+        signs = member.signs and row.id_name == "player_id"
+        if self._derives or signs:
             accepted["token_scheme"] = "derived"
+        if signs:
+            accepted["receipts"] = SCHEME
+        if signs and record.query_refused_at is None:
+            self.refuses_next_query = False
         return _result(document, {**reply, **accepted})
 
     def _enrol(self, meta: Object) -> RegisteredAgent:
@@ -216,14 +229,15 @@ class KitServer:
         earlier: tuple[str, ...] = ()
         if record.member is not None:
             earlier = record.member.tokens
-            has_begun = bool(record.probes) or self._sent_e012
+            has_begun = bool(record.probes) or self._derives or record.query_refused_at is not None
             agent_id = record.member.id if has_begun else USUAL_ID
         record.member = RegisteredAgent(agent_id, (*earlier, new_token(agent_id)), meta)
         return record.member
 
     def _query(self, document: object, message: Object) -> bytes:
-        if not self._sent_e012 and self._record.member is not None:
-            self._sent_e012 = True
+        if self.refuses_next_query and self._record.member is not None:
+            self.refuses_next_query = False
+            self._record.query_refused_at = time.time()
             return _error(document, "E012", "this token belongs to nobody here any more")
         reply = _reply(message, "LEAGUE_QUERY_RESPONSE")
         data: Object = {
@@ -234,6 +248,9 @@ class KitServer:
             "matches": [],
         }
         query_type = message.get("query_type") or "GET_STATUS"
+        params = message.get("query_params")
+        if query_type == PROTEST and isinstance(params, dict):
+            data = {"match_id": params.get("match_id"), "attempt": params.get("attempt"), "recorded": True}
         return _result(document, {**reply, "query_type": query_type, "success": True, "data": data})
 
 

@@ -24,7 +24,9 @@ from league.gateway import forms, normalise, understanding
 from league.protocol.conventions import Convention
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.findings import Findings
 from league.protocol.jsonrpc import is_int
+from league.protocol.receipts import SCHEME
 from league.protocol.strict_json import parse
 from league_kit.kit_conventions import Object, move_in
 from league_kit.kit_wire import RawResponse, Trouble
@@ -187,6 +189,11 @@ class Probe:
         return self.answer.get("accept", self.answer.get("accepted"))
 
     @property
+    def has_joined(self) -> bool:
+        """Is it an invitation that the player accepted?"""
+        return self.is_answered and self.accept is not False
+
+    @property
     def choice(self) -> object:
         """The player's choice, under either name."""
         return self.answer.get("parity_choice", self.answer.get("choice"))
@@ -236,6 +243,11 @@ class RegisteredAgent:
     tokens: tuple[str, ...]
     meta: Mapping[str, Any]
 
+    @property
+    def signs(self) -> bool:
+        """Did it declare receipts (spec section 9.6)?"""
+        return self.meta.get("receipts") == SCHEME
+
 
 @dataclass(slots=True)
 class RunRecord:
@@ -250,6 +262,8 @@ class RunRecord:
     member: RegisteredAgent | None = None
     convention: Convention | None = None
     """How the agent is called; None: no form brought an answer to the invitation."""
+    findings: Findings | None = None
+    """What a manager's probe finds out about the agent."""
     own_tokens: set[str] = field(default_factory=set)
     """The kit's own tokens, as manager and as referee."""
     listening: str = ""
@@ -263,6 +277,8 @@ class RunRecord:
     rejected_at: float | None = None
     put_off_at: float | None = None
     """When a registration was told to wait for the operator's approval."""
+    query_refused_at: float | None = None
+    """When a query was refused with E012, to see the agent register again."""
 
     def set_aside(self, exchange: Probe) -> None:
         """Do not judge this request: it was in a form that the agent does not understand."""

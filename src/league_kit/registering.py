@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from league.protocol import tokens
 from league.protocol.safe_text import escaped
 from league_kit.kit import Kit
-from league_kit.record import Arrival
+from league_kit.record import Arrival, RegisteredAgent
 
 REQUEST: Final = "LEAGUE_REGISTER_REQUEST"
 WATCH_REJECTED_S: Final = 5.0
@@ -43,9 +44,16 @@ async def registration(kit: Kit) -> None:
     if record.member is None:
         record.listening = "the player registered once, got no answer, and did not try again"
         return
-    await asyncio.sleep(SETTLE_S / options.time_scale)
-    kit.writer.player_id = record.member.id
+    await adopt(kit, record.member)
+
+
+async def adopt(kit: Kit, member: RegisteredAgent) -> None:
+    """Let the agent read the answer to its registration, and call it as this member from now on."""
+    await asyncio.sleep(SETTLE_S / kit.options.time_scale)
+    kit.writer.player_id = member.id
     kit.writer.names_player = True
+    if member.signs:
+        kit.writer.key = tokens.deriver(member.tokens[-1])
 
 
 def _nobody_registered(kit: Kit) -> str:

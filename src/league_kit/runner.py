@@ -23,6 +23,7 @@ from league_kit.clauses import Clause, clauses_for, is_below
 from league_kit.kit import Notify, Options, open_kit
 from league_kit.kit_server import KitServer
 from league_kit.outcome import CheckOutcome, Verdict, judged
+from league_kit.playing import Playing, would_play
 from league_kit.record import RunRecord
 from league_kit.scenarios import run_scenarios
 
@@ -95,6 +96,13 @@ class CheckReport:
     def passed(self) -> bool:
         """Is no MUST broken?"""
         return not self.counts[Verdict.FAIL]
+
+    @property
+    def playing(self) -> Playing:
+        """Whether the agent would play in a league."""
+        if self.role != "player":
+            return Playing(None)
+        return would_play(self.record)
 
     @property
     def dialect(self) -> str | None:

@@ -9,6 +9,7 @@
 #   registration   the player gets its id; without it, the player names its id in its first answer
 #   dialect        finds the form in which the player understands an invitation; sets record.convention once
 #   match …        right messages, played as a referee plays them; these need an answered invitation (PLAYING)
+#   signing        referees that lie, for players that declared receipts (signing.py)
 #   malformed      wrong text, wrong requests, wrong HTTP (malformed.py), after everything right has been seen
 #   afterwards     does it still play?
 #   end            LEAGUE_COMPLETED comes last, because some agents exit then
@@ -25,11 +26,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from league.agent.probing import probe
 from league.gateway import tools
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.findings import Findings
 from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
-from league_kit import malformed, registering
+from league.transport.http_client import HttpClient
+from league_kit import malformed, registering, signing
 from league_kit.kit import Kit
 from league_kit.kit_conventions import DOCUMENTED, CallForm, Object
 from league_kit.kit_messages import EVEN_ODD, number_in
@@ -48,6 +52,7 @@ FORMS: Final = (
     CallForm(Convention.BARE),
 )
 """In the order in which they are tried."""
+PROBING_S: Final = 20.0
 STRANGE_TOKEN: Final = "tok_P02_somebody_else"
 UNREAD: Final = (-32700, -32600, -32601)
 """JSON-RPC's numbers for a request that was not understood as one."""
@@ -64,6 +69,7 @@ ONE_OF_TWO: Final = 4
 OTHER_OF_TWO: Final = 5
 OTHER_GAME: Final = 6
 AFTERWARDS: Final = malformed.INVITED + 1
+# signing.py has the numbers after this one.
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +83,7 @@ class _Attempt:
     @property
     def is_understood(self) -> bool:
         """Is the answer certainly about this invitation? A bare acknowledgement may answer anything."""
-        has_type = self.invitation.answer.get("message_type") == "GAME_JOIN_ACK"
-        has_accept = isinstance(self.invitation.accept, bool)
-        return self.invitation.is_answered and (has_type or has_accept)
+        return _is_join(self.invitation)
 
     @property
     def closeness(self) -> int:
@@ -105,9 +109,19 @@ def _ping(request_id: int | str) -> Object:
     return {"jsonrpc": "2.0", "id": request_id, "method": "ping"}
 
 
+async def _probed(kit: Kit) -> Findings:
+    client = HttpClient()
+    try:
+        return await probe(kit.options.target, client, PROBING_S / kit.options.time_scale)
+    finally:
+        await client.close()
+
+
 async def dialect(kit: Kit) -> None:
-    """Invite in each form until one is understood. Only the requests in that form are judged."""
+    """Probe the player as a manager does, and invite it in each form until one is understood. Only the requests in that
+    form are judged."""
     record = kit.record
+    record.findings = await _probed(kit)
     before = record.probes
     attempts: list[_Attempt] = []
     for form in FORMS:
@@ -205,10 +219,6 @@ def _parity_call(kit: Kit, number: int) -> Object:
     return kit.writer.parity_call(number, kit.limit_s("CHOOSE_PARITY_CALL"))
 
 
-def _joined(invitation: Probe) -> bool:
-    return invitation.is_answered and invitation.accept is not False
-
-
 def _chooses(kit: Kit) -> bool:
     """Does the player answer calls? One that was silent once would take its whole time limit each time."""
     calls = kit.record.of("call")
@@ -230,7 +240,7 @@ async def leave_all(kit: Kit) -> None:
     """End every match the player joined: the next referee would find it busy otherwise."""
     games: dict[str, str] = {}
     for invitation in kit.record.of_kind("GAME_INVITATION"):
-        if _joined(invitation):
+        if invitation.has_joined:
             games[invitation.message["match_id"]] = invitation.message["game_type"]
     if kit.record.convention is not None and kit.record.played & MALFORMED:
         # A player that accepts malformed messages may have joined this match.
@@ -243,7 +253,7 @@ async def leave_all(kit: Kit) -> None:
 
 async def match(kit: Kit) -> None:
     """Play an ordinary match, in which every message comes more than once."""
-    if kit.record.convention is None or not _joined(kit.record.of("invitation")[-1]):
+    if kit.record.convention is None or not kit.record.of("invitation")[-1].has_joined:
         return
     await invite(kit, ORDINARY, "invitation again")
     choice = await _first_call(kit)
@@ -267,7 +277,7 @@ async def played_again(kit: Kit) -> None:
     writer = kit.writer
     invitation = writer.again(writer.invitation(ORDINARY))
     join = await kit.send_message("invitation to play again", invitation, plain=False)
-    if _joined(join):
+    if join.has_joined:
         question = writer.again(_parity_call(kit, ORDINARY))
         await kit.send_message("call to play again", question, plain=False)
     ending = writer.again(writer.called_off(ORDINARY))
@@ -321,7 +331,7 @@ def _large_standings(kit: Kit) -> Object:
 async def correction(kit: Kit) -> None:
     """Call a choice wrong; the next call needs a valid one."""
     await announce(kit, WRONG_CHOICE)
-    if not _joined(await invite(kit, WRONG_CHOICE, "invitation to be corrected")):
+    if not (await invite(kit, WRONG_CHOICE, "invitation to be corrected")).has_joined:
         return
     if _chooses(kit):
         await _correct(kit)
@@ -342,9 +352,9 @@ async def two_matches(kit: Kit) -> None:
     for number in numbers:
         await announce(kit, number)
     joins = await asyncio.gather(*(invite(kit, number, "invitation of two") for number in numbers))
-    if all(map(_joined, joins)) and _chooses(kit):
+    if all(join.has_joined for join in joins) and _chooses(kit):
         await asyncio.gather(*(call(kit, number, "call of two") for number in numbers))
-    await leave(kit, *(number for number, join in zip(numbers, joins, strict=True) if _joined(join)))
+    await leave(kit, *(number for number, join in zip(numbers, joins, strict=True) if join.has_joined))
 
 
 async def other_game(kit: Kit) -> None:
@@ -353,7 +363,7 @@ async def other_game(kit: Kit) -> None:
     if not _knows(kit, game):
         return
     await announce(kit, OTHER_GAME, game)
-    if _joined(await invite(kit, OTHER_GAME, "invitation to another game", game)):
+    if (await invite(kit, OTHER_GAME, "invitation to another game", game)).has_joined:
         limit_s = kit.limit_s("GAME_MOVE_CALL")
         message = kit.writer.move_call(OTHER_GAME, limit_s, game, options)
         await kit.send_message("move call", message, plain=False)
@@ -391,7 +401,6 @@ async def readings(kit: Kit) -> None:
         "unknown fields",
         mood="sunny",
         league={"colour": ["green", None]},
-        draw_commitment="ab" * 32,
     )
     await put("optional null", draw_commitment=None, attempt=None)
     listed = _timestamp(LISTED_TIMESTAMP, plain["timestamp"])
@@ -433,13 +442,21 @@ async def _by_all_names(kit: Kit) -> None:
         table = kit.writer.standings(ORDINARY)
         for name in ("update_standings", "LEAGUE_STANDINGS_UPDATE"):
             await kit.send_as(f"method: {name}", table, spec, name)
-    await kit.send_as("tools/call", invitation, CallForm(Convention.TOOLS))
+    asked = await kit.send_as("tools/call", invitation, CallForm(Convention.TOOLS))
+    if not _is_join(asked):
+        # No document has tools/call: a player that acknowledges it, or refuses it, breaks no other clause by that.
+        kit.record.set_aside(asked)
+
+
+def _is_join(probe: Probe) -> bool:
+    has_type = probe.answer.get("message_type") == "GAME_JOIN_ACK"
+    return probe.is_answered and (has_type or isinstance(probe.accept, bool))
 
 
 async def _call_by_all_names(kit: Kit, spec: CallForm) -> None:
     row = EXCHANGES["CHOOSE_PARITY_CALL"]
     joins = kit.record.of("unknown fields", "optional null", "method")
-    if not any(map(_joined, joins)) or not _chooses(kit):
+    if not any(join.has_joined for join in joins) or not _chooses(kit):
         return
     for name in (row.method, *row.other_methods, row.message_type, row.message_type.lower()):
         await kit.send_as(f"method: {name}", _parity_call(kit, READINGS), spec, name)
@@ -453,7 +470,8 @@ async def afterwards(kit: Kit) -> None:
     await leave_all(kit)
     await kit.send_document("ping afterwards", _ping(kit.next_id()))
     await announce(kit, AFTERWARDS)
-    if _joined(await invite(kit, AFTERWARDS, "invitation afterwards")) and _chooses(kit):
+    invitation = await invite(kit, AFTERWARDS, "invitation afterwards")
+    if invitation.has_joined and _chooses(kit):
         await call(kit, AFTERWARDS, "call afterwards")
 
 
@@ -475,6 +493,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "correction": correction,
     "two_matches": two_matches,
     "other_game": other_game,
+    "signing": signing.signing,
     "strict_json": malformed.strict_json,
     "requests": malformed.requests,
     "http": malformed.http,
@@ -493,6 +512,7 @@ PLAYING: Final = (
     "correction",
     "two_matches",
     "other_game",
+    "signing",
     "afterwards",
 )
 """Scenarios that need an answered invitation."""

@@ -38,12 +38,21 @@ def lines(report: CheckReport) -> Iterator[str]:
 
 
 def summary(report: CheckReport) -> str:
+    """Say in one line whether the agent would play, and how many clauses it breaks."""
     failures = len(report.of(Verdict.FAIL))
     target = report.record.target
-    if not failures:
-        return f"{target} keeps every MUST that could be tested."
-    noun = "MUST" if failures == 1 else "MUSTs"
-    return f"{target} breaks {failures} {noun}."
+    clauses = "keeps every MUST that could be tested"
+    if failures:
+        noun = "MUST" if failures == 1 else "MUSTs"
+        clauses = f"breaks {failures} {noun}"
+    playing = report.playing
+    if playing.would_play is None:
+        return f"{target} {clauses}."
+    if not playing.would_play:
+        return f"{target} would not play in a league: {playing.reason}. It {clauses}."
+    if failures:
+        clauses += " that cost it nothing today" if failures > 1 else " that costs it nothing today"
+    return f"{target} would play in a league. It {clauses}."
 
 
 def counts(report: CheckReport) -> str:
@@ -58,6 +67,9 @@ def effort(report: CheckReport) -> str:
 
 def about(report: CheckReport) -> Iterator[str]:
     """Say in sentences which agent this is."""
+    findings = report.record.findings
+    if findings is not None and findings.in_words():
+        yield f"A manager that probes it finds: {findings.in_words()}."
     convention = report.record.convention
     if convention in DOCUMENTED:
         yield f"It speaks {report.dialect}."

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=("strict", "compat"),
         default="strict",
-        help="strict: only what the documents allow; compat: note known habits of agents (default: strict)",
+        help="strict: league.v2 as its specification has it; compat: note known habits of agents (default: strict)",
     )
     add_json_option(parser)
 

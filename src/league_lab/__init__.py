@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.features import CommandRow, Feature
+from league.features import CommandRow, ExportRow, Feature
 
 FEATURE = Feature(
     name="lab",
@@ -12,5 +12,8 @@ FEATURE = Feature(
         CommandRow("simulate", "Audit", "league_lab.simulate_command"),
         CommandRow("verify", "Audit", "league_lab.journal_commands"),
         CommandRow("replay", "Audit", "league_lab.journal_commands"),
+        ExportRow(
+            "bundle", "one file with which strangers verify the league", "league_lab.bundle:as_bundle", is_one_file=True
+        ),
     ),
 )

@@ -19,7 +19,8 @@ EXAMPLE = """\
 examples:
   league simulate --leagues 300 --players 8 --referees 3 --faults 0.2 --seed 7
   league simulate --leagues 1 --seed 1234          the one league of that seed again
-  league simulate --leagues 50 --cheats 0.3        with players that cheat, all on one machine"""
+  league simulate --leagues 50 --cheats 0.3        with players that cheat, all on one machine
+  league simulate --leagues 50 --rogues 0.5        with dishonest referees in every other league"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +45,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--late", type=int, default=0, help="how many players of each league may come late", metavar="N"
     )
+    parser.add_argument(
+        "--rogues",
+        type=float,
+        default=0.0,
+        help="share of leagues with a dishonest referee, and rewritten results in all of them",
+    )
+    parser.add_argument(
+        "--trust",
+        choices=("tokens", "class"),
+        default="tokens",
+        help="class: some agents show no token, and count by their addresses",
+    )
     parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)", metavar="N")
     add_json_option(parser)
 
@@ -53,7 +66,9 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     shares = (args.dialects, args.outages, args.cheats)
-    plan = Plan(args.players, args.referees, args.faults, args.game, args.double, *shares, args.late)
+    plan = Plan(
+        args.players, args.referees, args.faults, args.game, args.double, *shares, args.late, args.trust, args.rogues
+    )
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -75,8 +90,9 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1 or args.late < 0:
         raise CommandError("a simulation needs at least 1 league, 2 players and 1 referee", USAGE)
-    if not all(0 <= share <= 1 for share in (args.faults, args.dialects, args.outages, args.cheats)):
-        raise CommandError("--faults, --dialects, --outages and --cheats take numbers from 0 to 1", USAGE)
+    shares = (args.faults, args.dialects, args.outages, args.cheats, args.rogues)
+    if not all(0 <= share <= 1 for share in shares):
+        raise CommandError("--faults, --dialects, --outages, --cheats and --rogues take numbers from 0 to 1", USAGE)
     require_game(args.game)
 
 

@@ -42,6 +42,7 @@ NO_ANSWER: Final = -32000
 NO_JSON: Final = -32700
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
+PING: Final = "ping"
 CANCELLED: Final = "notifications/cancelled"
 LISTEN: Final = "subscriptions/listen"
 SUBSCRIBE: Final = "resources/subscribe"
@@ -327,7 +328,11 @@ class Bridge:
             self._session = _session_of(message["result"], response)
         # A server that refuses a request before it has read its id cannot name it; the client needs the id.
         if message.get("id") is None and line.id is not None:
-            raw = msgspec.json.encode({**message, "id": line.id})
+            message = {**message, "id": line.id}
+            raw = msgspec.json.encode(message)
+        # Without a session the server takes a ping for that of an agent, and names its protocol. MCP wants it empty.
+        if line.method == PING and message.get("result"):
+            raw = msgspec.json.encode({**message, "result": {}})
         self._write(raw)
 
     def _fail(self, line: ClientLine, sentence: str) -> None:

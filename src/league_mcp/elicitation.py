@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from league.protocol.errors import PeerError
+from league_mcp import foreign_text
 from league_mcp.subscriptions import Context
 
 CHOICE = "choice"
@@ -97,8 +98,10 @@ def _question(description: Mapping[str, Any]) -> str:
     turn = description["turn"]
     match = f"{turn['match_id']} ({turn['game_type']})"
     lines = [f"{match} against {turn['opponent']}: you have {turn['seconds_left']:.0f} seconds."]
-    for name, value in turn["shown"].items():
+    # A person reads this form: whose words they are is plain there.
+    texts = description.get(foreign_text.FIELD, {"texts": {}})["texts"]
+    for name, value in texts.get("shown", {}).items():
         lines.append(f"{name}: {value}")
-    if description["last_match"]:
-        lines.append(f"Last match: {description['last_match']}")
+    if "last_match" in texts:
+        lines.append(f"Last match: {texts['last_match']}")
     return "\n".join(lines)

@@ -12,11 +12,13 @@ import asyncio
 import logging
 from collections.abc import MutableMapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from league.calling.fair_places import FairPlaces
 from league.transport import mcp_door
 from league.transport.http import (
     Answer,
@@ -81,9 +83,12 @@ class McpEndpoint:
             max_request_body_size=limit,
         )
         self._deleted: dict[bytes, None] = {}
-        self._streams: set[asyncio.Task[Any]] = set()
+        self._places = {True: FairPlaces(STREAMS), False: FairPlaces(CALLS)}
+        """Of streams, and of calls."""
         self._calls: set[asyncio.Task[Any]] = set()
         """The requests that are being answered, streams aside."""
+        self._sessions: dict[bytes, str] = {}
+        """The address that began each session."""
         self._is_closing = False
         self._ending = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
@@ -117,15 +122,11 @@ class McpEndpoint:
     async def answer(self, request: HttpRequest, *, is_greeting: bool = False) -> Answer:
         """Answer a request; `is_greeting`: it wants to begin a session."""
         is_stream = request.method == "GET" or request.headers.get(METHOD) == LISTEN
-        if self._is_closing or self._is_full(is_stream):
+        if self._is_closing or not self._places[is_stream].has_room(request.address):
             return _FULL
         app = self._app_for(request, is_greeting)
-        return ASGIAnswer(self._limited(app, is_stream), request, may_be_broken_off=True)
-
-    def _is_full(self, is_stream: bool) -> bool:
-        if is_stream:
-            return len(self._streams) >= STREAMS
-        return len(self._calls) >= CALLS
+        limited = self._limited(app, request.address, is_stream)
+        return ASGIAnswer(limited, request, may_be_broken_off=True)
 
     def _app_for(self, request: HttpRequest, is_greeting: bool) -> ASGIApp:
         """Choose who answers a request: the package with its sessions, without them, or one after the other."""
@@ -137,9 +138,28 @@ class McpEndpoint:
         if is_modern or request.method != "POST" or session in self._deleted:
             return self._with_session.handle_request
         accepts_events = EVENTS.encode() in request.headers.get(ACCEPT, b"")
-        if accepts_events and (session or is_greeting):
+        if accepts_events and session:
             return self._go_on
+        if accepts_events and is_greeting and self._may_begin_session(request.address):
+            return partial(self._begin_session, request.address)
         return self._without_session.handle_request
+
+    def _may_begin_session(self, address: str) -> bool:
+        """False if an address has its share of the sessions; its requests are answered all the same."""
+        alive = self._with_session._server_instances  # the package tells its sessions to nobody
+        self._sessions = {session: holder for session, holder in self._sessions.items() if session.decode() in alive}
+        held = sum(holder == address for holder in self._sessions.values())
+        return held < SESSIONS - len(self._sessions)
+
+    async def _begin_session(self, address: str, scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
+        async def watch(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == START:
+                session = dict(message.get("headers", ())).get(SESSION)
+                if session is not None:
+                    self._sessions[session] = address
+            await send(message)
+
+        await self._go_on(scope, receive, watch)
 
     def _forget(self, session: bytes) -> None:
         self._deleted[session] = None
@@ -147,9 +167,9 @@ class McpEndpoint:
             oldest = next(iter(self._deleted))
             del self._deleted[oldest]
 
-    def _limited(self, app: ASGIApp, is_stream: bool) -> ASGIApp:
+    def _limited(self, app: ASGIApp, address: str, is_stream: bool) -> ASGIApp:
         """Wrap an application: count it, and break it off when it takes too long, unless it is a stream."""
-        tasks = self._streams if is_stream else self._calls
+        places = self._places[is_stream]
         limit_s = None if is_stream else CALL_S
 
         async def handle(scope: ASGIScope, receive: ASGIReceive, send: ASGISend) -> None:
@@ -165,7 +185,12 @@ class McpEndpoint:
 
             task = asyncio.current_task()
             assert task is not None
-            tasks.add(task)
+            if not places.take(address):
+                await send({"type": START, "status": 503, "headers": ()})
+                await send({"type": "http.response.body"})
+                return
+            if not is_stream:
+                self._calls.add(task)
             try:
                 async with asyncio.timeout(limit_s):
                     await app(scope, receive, watch)
@@ -175,7 +200,8 @@ class McpEndpoint:
                     await send({"type": START, "status": 503, "headers": ()})
                 await send({"type": "http.response.body"})
             finally:
-                tasks.discard(task)
+                places.leave(address)
+                self._calls.discard(task)
 
         return handle
 

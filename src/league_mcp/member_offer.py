@@ -15,6 +15,7 @@ import msgspec
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import TOOLS_CALL
+from league.protocol.messages import AMONG_OURS
 from league.transport import letters
 from league_mcp import message_schemas as schemas
 from league_mcp.tables import (
@@ -94,6 +95,7 @@ def member_tables(host: HostedAgent, more: MemberTools | None = None) -> ServerT
         instructions=more.instructions,
         tools=more.rows,
         messages=message_tools(host),
+        messages_hidden=True,
         resources=(state,),
         is_operator=more.is_owner,
         unlisted=partial(unlisted_tool, host),
@@ -115,7 +117,7 @@ def message_tools(host: HostedAgent) -> list[ToolRow]:
             _flat(schemas.schema(exchange.message_type)),
         )
         for exchange in EXCHANGES.values()
-        if speaker.role in exchange.receivers
+        if speaker.role in exchange.receivers and exchange.message_type not in AMONG_OURS
     ]
     # A strict manager answers nothing but messages.
     if speaker.role is not Role.MANAGER or speaker.reading.profile != "strict":

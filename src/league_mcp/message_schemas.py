@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import inspect as ms
 
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, TABLES
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES, TABLES
 from league.protocol.endpoints import URL_MAX
 from league.protocol.exchanges import Role, speakers
 from league.protocol.fields import JOINERS, NAME_MAX, QUERY_TYPES, UNSEEN
@@ -77,16 +77,8 @@ def _may_be_null(spec: FieldSpec) -> bool:
 
 
 def _or_null(inner: Schema) -> Schema:
-    if "const" in inner:
-        return {"enum": [inner["const"], None]}
-    if "enum" in inner:
-        return {"enum": [*inner["enum"], None]}
-    if isinstance(inner.get("type"), str):
-        return {**inner, "type": [inner["type"], "null"]}
-    if not inner:
-        # Anything is allowed, so null is too.
-        return {}
-    return {"anyOf": [inner, {"type": "null"}]}
+    # Where anything is allowed, null is too.
+    return inner and {"anyOf": [inner, {"type": "null"}]}
 
 
 def _value(info: ms.Type, rule: str | None = None) -> Schema:
@@ -267,7 +259,16 @@ _DRAWN: Schema = {"minimum": 1, "maximum": 10}
 _ACROSS_FIELDS: Mapping[str, Schema] = {
     "REFEREE_REGISTER_REQUEST": {
         "allOf": [
-            _in("referee_meta", {"properties": {"max_concurrent_matches": {"maximum": MAX_CONCURRENT_MATCHES}}}),
+            _in("referee_meta", {"properties": {"max_concurrent_matches": {"maximum": MOST_CONCURRENT_MATCHES}}}),
+            _in(
+                "referee_meta",
+                {
+                    "anyOf": [
+                        _present("token_scheme"),
+                        {"properties": {"max_concurrent_matches": {"maximum": MAX_CONCURRENT_MATCHES}}},
+                    ]
+                },
+            ),
         ]
     },
     "REFEREE_REGISTER_RESPONSE": _when(_is("status", "ACCEPTED"), _present("referee_id")),

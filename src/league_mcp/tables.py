@@ -249,6 +249,8 @@ class ServerTables:
     tools: Sequence[ToolRow] = ()
     messages: Sequence[ToolRow] = ()
     """Tools that stand for messages of the protocol."""
+    messages_hidden: bool = False
+    """The operator does not see those tools."""
     resources: Sequence[ResourceRow] = ()
     templates: Sequence[TemplateRow] = ()
     prompts: Sequence[PromptRow] = ()
@@ -262,7 +264,9 @@ class ServerTables:
     def tools_for(self, caller: McpCaller) -> list[ToolRow]:
         """Return the tools that this caller sees."""
         is_operator = self.is_operator(caller)
-        return [row for row in (*self.tools, *self.messages) if is_operator or not row.for_operator]
+        # The owner of a player is no referee.
+        messages = () if is_operator and self.messages_hidden else self.messages
+        return [row for row in (*self.tools, *messages) if is_operator or not row.for_operator]
 
     async def read(self, uri: str, caller: McpCaller) -> tuple[str | bytes, str]:
         """Read what is at an address: its content and media type. PeerError if nothing is there."""

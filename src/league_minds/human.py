@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from league.hosting.options import PlayerOptions
 from league.hosting.players import Entrant
-
-
-class Offered(Protocol):
-    """A turn as a person sees it."""
-
-    @property
-    def match_id(self) -> str: ...
-
-    @property
-    def opponent_id(self) -> str: ...
-
-    @property
-    def options(self) -> Sequence[str]: ...
-
-    @property
-    def view(self) -> Mapping[str, object]: ...
+from league.player.strategies import Turn
 
 
 class Human:
@@ -33,7 +17,7 @@ class Human:
         self._in = source or sys.stdin
         self._out = output or sys.stdout
 
-    def choose(self, turn: Offered) -> str:
+    def choose(self, turn: Turn) -> str:
         """Ask until the person types one of the options."""
         options = ", ".join(turn.options)
         self._say(f"\n{turn.match_id} against {turn.opponent_id or 'somebody'}")

@@ -1,4 +1,4 @@
-"""The options of `league player --strategy llm`, beside those of every player."""
+"""The options of a player that asks, beside those of every player."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from league.hosting.options import FLAG, NUMBER, TEXT, WHOLE, PlayerOptions, opt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """The provider and the model, and how the model is asked."""
+    """The mind that is asked, how it is asked, and what it may cost."""
 
+    ask: str = option(
+        TEXT,
+        "",
+        "who makes the choices: a language model (llm:NAME), a program (exec:COMMAND) or an MCP server "
+        "(mcp+http://…, or mcp:COMMAND)",
+        placeholder="llm:MODEL|mcp+URL|mcp:COMMAND|exec:COMMAND",
+    )
+    tool: str = option(TEXT, "", "ask an MCP server: the tool that answers (default: it is found)", placeholder="NAME")
     base_url: str = option(
         TEXT,
         "",
         "llm: the provider's address, such as https://api.example.org/v1",
         placeholder="URL",
     )
-    model: str = option(TEXT, "", "llm: the name of the model", placeholder="NAME")
-    prompt: str = option(TEXT, "", "llm: a file with your own prompt", placeholder="FILE")
+    model: str = option(TEXT, "", "llm: the name of the model, as in --ask llm:NAME", placeholder="NAME")
+    prompt: str = option(TEXT, "", "ask: a file with your own prompt", placeholder="FILE")
     temperature: float | None = option(
         NUMBER,
         None,
@@ -28,19 +36,37 @@ class ModelOptions:
     corrections: int = option(
         WHOLE,
         2,
-        "llm: how often to ask again after an answer without a legal choice",
+        "ask: how often to ask again after an answer without a legal choice",
         least=0,
         most=10,
     )
-    no_options: bool = option(FLAG, False, "llm: do not show the legal choices to the model")
+    no_options: bool = option(FLAG, False, "ask: do not show the legal choices in the prompt")
     max_tokens: int | None = option(
         WHOLE,
         None,
         "llm: stop asking the model after this many tokens in a league",
         least=1,
     )
+    max_cost: float | None = option(
+        NUMBER,
+        None,
+        "llm: stop asking the model after this cost in a league, by the prices in --prices",
+        least=0,
+    )
+    prices: str = option(
+        TEXT,
+        "",
+        "llm: a TOML file with a table for each model: prompt and completion are the prices of a million tokens",
+        placeholder="FILE",
+    )
+    cache: str = option(
+        TEXT,
+        "",
+        "ask: keep all answers in this file, and ask nobody twice for the same choice with the same prompt",
+        placeholder="FILE",
+    )
 
     @classmethod
     def of(cls, options: PlayerOptions) -> ModelOptions:
-        """Return the options of a player for its model."""
+        """Return the options of a player for whom it asks."""
         return cls(**{declared.name: options.more[declared.name] for declared in fields(cls)})

@@ -6,10 +6,11 @@ from league.features import CommandRow, ExportRow, Feature, FollowerRow
 
 FEATURE = Feature(
     name="records",
-    about="Explain matches, export a league, keep shared files.",
+    about="Explain matches, export a league, keep shared files, prune transcripts.",
     page="docs/how-to/read-a-journal.md",
     rows=(
         CommandRow("explain", "Watch and understand", "league_records.explain_command"),
+        CommandRow("prune", "Run a league", "league_records.prune_command"),
         CommandRow("export", "Audit", "league_records.export_command"),
         FollowerRow("league_records.sharing:open_shared"),
         ExportRow(

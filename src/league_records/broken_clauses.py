@@ -32,12 +32,16 @@ SECTIONS: Final[Mapping[str, str]] = {
     "OUTAGE.interrupted": "8.15",
     "OUTAGE.refused": "8.15",
     "LEAGUE.withdrawn": "8.13",
+    "TROUBLE.decide": "8.15",
+    "TROUBLE.model": "8.17",
+    "TROUBLE.wait": "8.15",
     "MATCH.answers_in_time": "6.1",
     "MATCH.busy_not_counted": "6.3",
     "MATCH.connection_errors": "6.3",
     "MATCH.correction": "6.5",
     "MATCH.declined_is_technical_loss": "5.9",
     "MATCH.fourth_wrong_answer_loses": "6.5",
+    "EXPERIMENT.fallback_refused": "8.17",
     "MATCH.declined_choice": "8.17",
     "MATCH.judged_when_both_settled": "7.3",
     "MATCH.points": "8.2",
@@ -49,7 +53,9 @@ SECTIONS: Final[Mapping[str, str]] = {
     "MATCH.wrong_ids": "6.6",
     "MOVE.valid_option": "8.10",
     "REFEREE.lease_no_blame": "8.12",
-    "REPORT.refused_reassigns": "8.12",
+    "MATCH.refused_answers_noted": "6.2",
+    "REFUSED.shown": "8.12",
+    "TRUST.reports_by_address": "9.7",
     "REFEREE.lease_parked": "8.12",
     "REFEREE.lease_reassigned": "8.12",
     "REFEREE.lease_silence": "8.12",
@@ -111,6 +117,7 @@ _OF_CODE: Final[Mapping[str, str]] = {
     "E039": "REPORT.recomputed",
     "E040": "REPORT.conflict",
     "E045": "MATCH.declined_choice",
+    "E046": "EXPERIMENT.fallback_refused",
     "DECLINED": "MATCH.declined_is_technical_loss",
 }
 """The clause behind a code if nothing more exact is on record."""
@@ -175,8 +182,8 @@ def exception_in(detail: str) -> str:
     _, marker, exception = detail.partition(RAISED)
     if not marker:
         return ""
-    # The referee quotes the error, and adds its code.
-    exception, _, _ = exception.rpartition('" (')
+    # The referee quotes the error; something of its own may follow the quote.
+    exception, _, _ = exception.rpartition('"')
     return exception
 
 
@@ -185,7 +192,15 @@ def failure(code: str, detail: str) -> str:
     exception = exception_in(detail)
     if exception:
         return f"its code raised {exception}"
+    # E009 is called a connection error, but a player that answered was connected.
+    if code == "E009" and is_answered(detail):
+        return f"it {detail} (E009)"
     return f"{named(code)} ({detail})"
+
+
+def is_answered(detail: str) -> bool:
+    """Whether a failed call was answered, by its referee's words."""
+    return detail.startswith("answered ")
 
 
 def question(phase: str) -> str:

@@ -18,9 +18,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from league.events import MatchHeld, MatchLost, ResultAccepted, ResultVoided, WalkoverDecided
+from league.events import (
+    AnswerRefused,
+    MatchHeld,
+    MatchLost,
+    ProtestReceived,
+    ReportDisputed,
+    RequestRefused,
+    ResultAccepted,
+    ResultVoided,
+    WalkoverDecided,
+)
 from league.games import draw
 from league.games.contract import LOSS_POINTS, WIN_POINTS
+from league.reports.evidence_words import basis_in, basis_words, protest_words
 from league.reports.models import provenance_in
 from league_records.broken_clauses import ClauseRef, cite
 from league_records.fault_words import PlayerFault, corrected_mistakes, final_faults
@@ -35,6 +46,13 @@ _PROGRAM = (
     "import hashlib, hmac; s, m = bytes.fromhex({seed}), {label}.encode(); "
     "print(hashlib.sha256(s + m).hexdigest()); "
     'draws = (hmac.digest(s, m + b"|%d" % i, "sha256")[0] for i in range(999)); '
+    "print(next(b % 10 + 1 for b in draws if b < 250))"
+)
+_SHARED_PROGRAM = (
+    "import hashlib, hmac; s, h, m = bytes.fromhex({seed}), bytes.fromhex({share}), {label}.encode(); "
+    "c = hashlib.sha256(h + m).hexdigest().encode(); "
+    'print(hashlib.sha256(s + m + b"|" + c).hexdigest()); k = hashlib.sha256(s + h).digest(); '
+    'draws = (hmac.digest(k, m + b"|%d" % i, "sha256")[0] for i in range(999)); '
     "print(next(b % 10 + 1 for b in draws if b < 250))"
 )
 
@@ -60,6 +78,9 @@ class Draw:
 
     number: int
     seed: str
+    share: str
+    """The manager's share of a shared draw, and its promise; empty if the referee drew alone."""
+    share_commitment: str
     commitment: str
     promised: str | None
     holds: bool
@@ -202,9 +223,7 @@ def _played_result(facts: MatchFacts, ending: Ending) -> str:
 
 def _unreported(facts: MatchFacts, ending: Ending) -> str:
     """What the even/odd report of a referee of others leaves out, though it decides; nothing if it is complete."""
-    # A verified result has been computed again from its choices and its number, so it has them.
-    is_proven = not isinstance(ending, ResultAccepted) or ending.verified
-    if facts.game_type != "even_odd" or is_proven:
+    if facts.game_type != "even_odd" or not isinstance(ending, ResultAccepted):
         return ""
     choices = reported_choices(ending)
     missing = [f"no choice of {player}" for player in facts.players if choices.get(player) is None]
@@ -255,7 +274,7 @@ def _by_rules(facts: MatchFacts, ending: Ending) -> Iterator[str]:
 
 
 def _notes(facts: MatchFacts) -> Iterator[str]:
-    """Earlier attempts, choices that no player made, and whether the result was verified."""
+    """Earlier attempts, choices that no player made, what the result rests on, and protests."""
     attempt = facts.counted_attempt
     voided = [event for event in facts.manager if isinstance(event, ResultVoided)]
     if voided:
@@ -266,8 +285,28 @@ def _notes(facts: MatchFacts) -> Iterator[str]:
         yield f"It is the result of attempt {attempt}: those before were given up{why}, which is no player's fault."
     if facts.ending is not None:
         yield from _choices_by_nobody(facts, facts.ending)
-    if isinstance(facts.result, ResultAccepted) and not facts.result.verified:
-        yield "It is unverified: the report does not prove it, so it rests on the word of its referee."
+    if facts.result is not None:
+        yield basis_words(basis_in(facts.result, facts.manager))
+    for event in facts.manager:
+        if isinstance(event, ProtestReceived):
+            yield f"{protest_words(event)}."
+    if isinstance(facts.result, ResultAccepted) and facts.result.corrected:
+        changes = "; ".join(facts.result.corrected)
+        yield f"The report of {facts.result.referee_id} contradicts itself; the manager corrected {changes}."
+    yield from _refusals(facts)
+
+
+def _refusals(facts: MatchFacts) -> Iterator[str]:
+    """What came and was refused."""
+    for event in facts.events_in(facts.counted_attempt):
+        if isinstance(event, AnswerRefused):
+            player = facts.named(event.player_id) or "somebody"
+            source = f"{player} came from {event.origin}"
+            yield f"An answer of {source} and was refused, because {event.detail} ({event.code})."
+    for event in facts.manager:
+        if isinstance(event, RequestRefused):
+            sender = f"{event.name} ({event.endpoint})"
+            yield f"A {event.request} by {sender} came and was refused, because {event.detail} ({event.code})."
 
 
 def _choices_by_nobody(facts: MatchFacts, ending: Ending) -> Iterator[str]:
@@ -298,7 +337,7 @@ def _in_brackets(text: str) -> str:
 
 def _undecided(facts: MatchFacts) -> MatchVerdict:
     # Readers outside the manager know a match with a referee as one that is RUNNING.
-    outcome = "RUNNING" if facts.status == "ASSIGNED" else facts.status
+    outcome = "RUNNING" if facts.status in ("ASSIGNED", "REPORTED") else facts.status
     return MatchVerdict(
         outcome=outcome,
         winner=None,
@@ -320,6 +359,11 @@ def _standing(facts: MatchFacts) -> Iterator[str]:
         yield f"Not played yet: {pair} is a match of round {facts.round_id}, and {now}."
     elif facts.status == "PARKED":
         yield from _parked(facts)
+        yield from _refusals(facts)
+    elif facts.status == "REPORTED":
+        source = f"the address of {facts.referee_id}"
+        yield f"Reported from {source}, without a token: the report counts when the round ends."
+        yield from _refusals(facts)
     elif facts.voided is not None:
         yield f"The result was voided by {_voided_by(facts.voided)}; the match will be played again as a new attempt."
     elif facts.status == "ASSIGNED" and facts.referee_id is not None:
@@ -337,6 +381,11 @@ def _standing_clauses(facts: MatchFacts) -> Iterator[ClauseRef]:
 
 
 def _parked(facts: MatchFacts) -> Iterator[str]:
+    disputes = [event for event in facts.manager if isinstance(event, ReportDisputed)]
+    if disputes and disputes[-1].attempt == facts.attempt:
+        yield f"Disputed: {disputes[-1].why}. No report counts, and no player is to blame."
+        yield f"The operator decides: league replay-match {facts.match_id} has it played again."
+        return
     lost = [f"attempt {event.attempt}: {event.why}" for event in facts.manager if isinstance(event, MatchLost)]
     yield f"Parked: every attempt was lost through its referee{_in_brackets('; '.join(lost))}. No player is to blame."
     yield (
@@ -352,6 +401,7 @@ def _running(facts: MatchFacts, pair: str) -> Iterator[str]:
         yield f"Its referee has decided ({decided.reason}), but the manager has not accepted the report yet."
     else:
         yield "Choices are shown when it is over."
+    yield from _refusals(facts)
 
 
 # --- the draw ---------------------------------------------------------------------------------------------------------
@@ -368,15 +418,22 @@ def _draw(facts: MatchFacts) -> Draw | None:
     # A seed that is no seed proves nothing, and there is nothing to check.
     try:
         seed = bytes.fromhex(seed_hex)
-        commitment = draw.commitment(seed, facts.league_id, facts.match_id, attempt)
+        share_hex = str(details.get("draw_share") or "")
+        share_commitment = str(details.get("share_commitment") or "")
+        commitment = draw.commitment(seed, facts.league_id, facts.match_id, attempt, share_commitment)
+        if share_hex:
+            seed = draw.mixed(seed, bytes.fromhex(share_hex))
         follows = draw.number(seed, facts.league_id, facts.match_id, attempt)
     except ValueError:
         return None
     promised = _promised(facts, attempt)
-    program = _PROGRAM.format(seed=json.dumps(seed_hex), label=json.dumps(facts.draw_label))
+    program = _SHARED_PROGRAM if share_hex else _PROGRAM
+    program = program.format(seed=json.dumps(seed_hex), share=json.dumps(share_hex), label=json.dumps(facts.draw_label))
     return Draw(
         number=number,
         seed=seed_hex,
+        share=share_hex,
+        share_commitment=share_commitment,
         commitment=commitment,
         promised=promised,
         holds=follows == number and promised in (None, commitment),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from league.cli.source import add_match_options, journal_errors, match_in, source_of
+from league.cli.source import add_match_options, journal_errors, match_in, settle_source, source_of
 from league.terminal import Command, CommandError, print_result
 from league.terminal import tables as terminal
 from league.terminal.display import Style, paint
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
 examples:
   league explain R1M1 --journal league-data/my_league        all journals of the league: the whole story
-  league explain R1M1 --manager http://127.0.0.1:8000        what a running manager shows
+  league explain R1M1 127.0.0.1:8000                         what a running manager shows
   league explain R1M1 --journal league-data/my_league --json
 
 Clauses are cited by requirement and section of spec/league-v2.md. Tokens are never shown."""
@@ -31,8 +31,9 @@ def run(args: argparse.Namespace) -> int:
     from league_records.explain import explain, explanation_lines
     from league_records.letter_words import clean
 
-    explanation = explain(_facts(args))
-    lines = map(_painted, explanation_lines(explanation))
+    with journal_errors():
+        explanation = explain(_facts(args))
+        lines = [_painted(line) for line in explanation_lines(explanation)]
     print_result(args.json, clean(msgspec.to_builtins(explanation)), lines)
     return 0
 
@@ -46,8 +47,8 @@ def _painted(line: str) -> str:
 
 
 def _facts(args: argparse.Namespace) -> MatchFacts:
-    # With both options the source of the pages reports the mistake.
-    look = _in_journals if args.journal and not args.manager else _on_pages
+    settle_source(args)
+    look = _in_journals if args.journal else _on_pages
     facts = look(args)
     if facts is None:
         raise CommandError(f"there is no match {args.match_id!r} in this league (E014 MATCH_NOT_FOUND)")
@@ -58,8 +59,7 @@ def _in_journals(args: argparse.Namespace) -> MatchFacts | None:
     from league.reports.journals import read_journals
     from league_records.match_facts import facts_of
 
-    with journal_errors():
-        return facts_of(args.match_id, read_journals(args.journal, args.match_id))
+    return facts_of(args.match_id, read_journals(args.journal, args.match_id))
 
 
 def _on_pages(args: argparse.Namespace) -> MatchFacts | None:

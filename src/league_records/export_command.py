@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     formats = [row.format for row in features.every(ExportRow)]
     parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder of all journals")
-    parser.add_argument("--to", metavar="DIR", required=True, help="the folder to write to; created if it is missing")
+    to = "the folder to write to, created if it is missing; with bundle: the file"
+    parser.add_argument("--to", metavar="DIR|FILE", required=True, help=to)
     parser.add_argument("--format", choices=formats, default="shared", help="the kind of files (default: shared)")
     groups = "with csv: a class list with a line NAME,GROUP for each student, for the column `group` of grades.csv"
     parser.add_argument("--groups", metavar="FILE", type=Path, help=groups)
@@ -30,7 +31,7 @@ def _configure_export(parser: argparse.ArgumentParser) -> None:
 
 def _export(args: argparse.Namespace) -> int:
     from league.reports.journals import read_journals, replay
-    from league_records.shared_files import ExportError, write_files
+    from league_records.shared_files import ExportError, write_file, write_files
 
     row = next(row for row in features.every(ExportRow) if row.format == args.format)
     export: Callable[..., Files] = features.load(row.export)
@@ -42,10 +43,11 @@ def _export(args: argparse.Namespace) -> int:
     try:
         with journal_errors():
             journals = read_journals(args.journal, letters=row.needs_letters)
-            if journals.path is None:
+            if journals.place is None:
                 raise CommandError(f"{args.journal} holds no manager's journal, which an export needs")
-            manager = replay(str(journals.path), journals.seq).manager
-            files = write_files(Path(args.to), export(manager, journals))
+            manager = replay(journals.place, journals.seq).manager
+            write = write_file if row.is_one_file else write_files
+            files = write(Path(args.to), export(manager, journals))
     except ExportError as error:
         raise CommandError(str(error)) from error
     line = f"{tables.counted(len(files), 'file')} written to {tables.plain(args.to)}"
@@ -86,6 +88,7 @@ examples:
   league export league-data/my_league --to tables --format csv --groups class.csv
   league export league-data/my_league/journal.db --to out --format json
   league export league-data/my_league --to site --format site      the dashboard: open site/index.html
+  league export league-data/my_league --to spring.bundle --format bundle   one file for league verify, without secrets
 
 Existing files are replaced. Tokens and secrets are never written. Transcripts need the referees' journals next to the
 manager's. grades.csv is for a spreadsheet (UTF-8 with a byte order mark): names, groups, ranks and points. Students on

@@ -34,7 +34,7 @@ _BOM: Final = "\ufeff".encode()
 _STANDING_COLUMNS: Final = ("rank", "player_id", "display_name", "played", "wins", "draws", "losses", "points")
 _MATCH_COLUMNS: Final = (
     "match_id", "round_id", "player_A_id", "player_B_id", "status", "outcome", "winner", "points_A", "points_B",
-    "choice_A", "choice_B", "drawn_number", "referee_id", "attempt", "verified", "decided_at",
+    "choice_A", "choice_B", "drawn_number", "referee_id", "attempt", "evidence", "decided_at",
 )  # fmt: skip
 _AGENT_COLUMNS: Final = (
     "agent_id", "role", "display_name", "version", "endpoint", "state", "game_types", "technical_losses",

@@ -8,6 +8,7 @@ the same question. If the referee's record is not at hand, all that is known is 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,7 @@ from league.events import AttemptFailed, Event, MatchTaken, PlayerFaulted, Resul
 from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
-from league.referee.match import DECLINED
+from league.referee.match import DECLINED, REFUSED_BECAUSE
 from league_records.broken_clauses import (
     ClauseRef,
     at_field,
@@ -302,6 +303,11 @@ _TEXTS: Final[Mapping[str, str]] = {
         "reached: a poor choice is better than none. Usual causes: a language model or another service that takes too "
         "long, an endless loop, or input() waiting for a person."
     ),
+    "E001 refused": (
+        "An answer came as a request of its own, and nothing in it showed that it was this player's. The simplest "
+        "remedy: answer in the result of the same HTTP request. Or put into every answer the conversation_id of the "
+        "call that it answers, or the auth_token that your registration returned."
+    ),
     "E003": (
         "Put the missing field into the answer, under exactly this name and with a value that is not null. All "
         "fields of the message belong at the top level of the JSON-RPC result."
@@ -325,9 +331,24 @@ _TEXTS: Final[Mapping[str, str]] = {
         "the method. Accept any method, look at params.message_type, and answer with a result."
     ),
     "E009 broken": (
-        "The connection broke before the answer was complete, or the answer was not HTTP or had a status of 500 or "
-        "more. The usual cause is an exception in the handler: its traceback is in the player's own output around "
-        "this time."
+        "The connection broke before the answer was complete, or the answer was not HTTP. The usual cause is a process "
+        "that ended, or a server that closes the connection: look at the player's own output around this time."
+    ),
+    "E009 redirect": (
+        "The endpoint redirects to another address, which may differ only in a slash at the end. Register the address "
+        "that the redirect names; with FastAPI or Flask, declare the route exactly as it is registered."
+    ),
+    "E009 login": (
+        "The endpoint asks for a login. Referees show their tokens inside the message, not in HTTP headers: let POST "
+        "requests to this path pass without a login."
+    ),
+    "E009 no page": (
+        "The server is there, but accepts no POST at this path. Register the path at which your program accepts POST "
+        "requests, usually /mcp, and allow the method POST there."
+    ),
+    "E009 server error": (
+        "The server answered with a status of 500 or more, and no message. The usual cause is an exception in the "
+        "handler: its traceback is in the player's own output around this time. Catch it, and answer with a result."
     ),
     "E009 busy": (
         "The player kept answering with status 429 or 503. The referee waits 60 seconds in each phase for a busy "
@@ -364,16 +385,27 @@ _TEXTS: Final[Mapping[str, str]] = {
     "E038": "message_type must name the message that answers this call.",
     "E045": (
         "The service that thinks for this player, usually the provider of a language model, did not answer in time. "
-        "The match is played again, at most three times and not too often in a league. The provider's own message is "
-        "in the player's output."
+        "A match waits a minute for a player that declared its model when it registered, three times in a league. The "
+        "provider's own message is in the player's output."
+    ),
+    "E046": (
+        "The language model of this player did not make the choice, and this league accepts no other. What it said is "
+        "in the player's journal: `league export --format conversations` shows it. A clearer prompt or more "
+        "--corrections may help."
     ),
 }
 _AFTER_AN_EXCEPTION: Final = (
     "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what may "
     "fail, and return any legal choice then."
 )
-_MANNERS: Final[Mapping[str, str]] = {"answered ": "answered", "busy": "busy", "broke": "broken"}
+_MANNERS: Final[Mapping[str, str]] = {
+    REFUSED_BECAUSE: "refused",
+    "answered ": "answered",
+    "busy": "busy",
+    "broke": "broken",
+}
 """How a connection failed, by words in the referee's detail."""
+_HTTP_STATUS: Final = re.compile(r"HTTP status ([0-9]{3})")
 
 
 def advice_for(code: str, phase: str, detail: str) -> str:
@@ -382,7 +414,7 @@ def advice_for(code: str, phase: str, detail: str) -> str:
     if exception:
         return f"Your code raised {exception}. {_AFTER_AN_EXCEPTION}"
     # The most exact advice first: for this phase, for this kind of failure, for the code.
-    for key in (f"{code} {phase}", f"{code} {_manner(detail)}", code):
+    for key in (f"{code} {_manner(detail)}", f"{code} {phase}", code):
         if key in _TEXTS:
             return _TEXTS[key]
     if code in ERRORS:
@@ -391,10 +423,25 @@ def advice_for(code: str, phase: str, detail: str) -> str:
 
 
 def _manner(detail: str) -> str:
+    status = _HTTP_STATUS.search(detail)
+    if status is not None:
+        return _manner_of_status(int(status[1]))
     for word, manner in _MANNERS.items():
         if word in detail:
             return manner
     return ""
+
+
+def _manner_of_status(status: int) -> str:
+    if status >= 500:
+        return "server error"
+    if status in (401, 403, 407):
+        return "login"
+    if status in (404, 405, 410):
+        return "no page"
+    if 300 <= status < 400:
+        return "redirect"
+    return "answered"
 
 
 def right_answer(game_type: str, phase: str, match_id: str, player_id: str, league_time: str) -> str:

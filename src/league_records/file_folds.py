@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from league import events as e
+from league.games import registry
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
@@ -48,7 +49,7 @@ MANAGER: Final = "league_manager"
 UNVERIFIED: Final = "this is the referee's account: the manager verifies results"
 _POINTS: Final = {"WIN": WIN_POINTS, "DRAW": DRAW_POINTS, "LOSS": LOSS_POINTS}
 _MATCH: Final = ("match_id", "round_id", "players", "referee_id", "attempt")
-_RESULT: Final = ("outcome", "winner", "points", "details", "verified")
+_RESULT: Final = ("outcome", "winner", "points", "details", "evidence")
 _TAKEN: Final = ("league_id", "match_id", "round_id", "game_type", "players", "attempt")
 
 
@@ -145,7 +146,7 @@ class ManagerFiles:
             final = None
             # Until the end a rank is only how things stand.
             if self._league.ledger.is_finished:
-                final = FinalStanding(row["rank"], row["points"], table[0]["player_id"])
+                final = FinalStanding(row["rank"], row["points"], table[0]["player_id"], len(table))
             yield self._history(row, final)
 
     def _account(self, match: ScheduledMatch, accounts: _Accounts) -> MatchAccount:
@@ -174,7 +175,7 @@ class ManagerFiles:
             match = ledger.matches[match_id]
             if match.result is not None:
                 past.append(_past_row(match, match.result, player_id))
-        return shared_files.history_file(ledger.settings.league_id, row, past, final)
+        return shared_files.history_file(ledger.settings.league_id, row, past, self._newest, final)
 
 
 class _Accounts:
@@ -229,6 +230,20 @@ def _past_row(match: ScheduledMatch, result: ResultInForce, player_id: str) -> P
     )
 
 
+def _points(match: PastMatch) -> int:
+    """The points that a player got for a match, as far as GAME_OVER tells."""
+    game = registry.find(match.game_type)
+    if game is None or not game.scoring.by_margin:
+        return _POINTS[match.outcome]
+    returns = match.game_result.get("returns")
+    own: tuple[float, ...] = ()
+    if isinstance(returns, dict):
+        own = tuple(value for player, value in returns.items() if player != match.opponent_id)
+    if len(own) != 1 or not isinstance(own[0], int | float):
+        return game.scoring.most if match.outcome == "WIN" else LOSS_POINTS
+    return game.scoring.points(None, technical=False, returns=(own[0], own[0]))[0]
+
+
 # --- a referee --------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +283,7 @@ class _Played:
             "winner": decided.winner,
             "points": decided.points,
             "details": decided.details,
-            "verified": None,
+            "evidence": None,
         }
 
 
@@ -347,6 +362,10 @@ class _End(NamedTuple):
     at: float
 
 
+_FINAL: Final = ("rank", "points", "played", "wins", "draws", "losses")
+"""What the final table may say of a player."""
+
+
 class _PlayerFile:
     """Its history. Standings are not in its journal: until the manager sends them, a player counts its own matches."""
 
@@ -356,9 +375,11 @@ class _PlayerFile:
         self._player_id = ""
         self._league_id = ""
         self._ends: dict[str, _End] = {}
+        self._newest_at = 0.0
 
     def apply(self, event: e.Event) -> Iterable[str]:
         self._memory.apply(event)
+        self._newest_at = event.at
         if isinstance(event, e.Registered):
             self._player_id = event.agent_id
             self._league_id = event.league_id
@@ -375,14 +396,17 @@ class _PlayerFile:
 
     def file(self, _: str, __: TranscriptReader | None) -> File | None:
         rows = [self._row(match) for match in self._memory.history.rows()]
-        return shared_files.history_file(self._league_id, self._standing(rows), rows, self._final())
+        standing = self._standing(rows)
+        return shared_files.history_file(self._league_id, standing, rows, self._newest_at, self._final())
 
     def _final(self) -> FinalStanding | None:
         """Where it ended; None while the league goes on."""
         if self._memory.champion is None:
             return None
-        rank, points = self._memory.final
-        return FinalStanding(rank, points, self._memory.champion)
+        end = self._memory.end
+        if end is None:
+            return FinalStanding(None, None, self._memory.champion)
+        return FinalStanding(end.rank, end.points, self._memory.champion, end.players)
 
     def _row(self, match: PastMatch) -> PastRow:
         end = self._ends[match.match_id]
@@ -394,17 +418,22 @@ class _PlayerFile:
             status=match.status,
             choice=match.my_choice,
             opponent_choice=match.opponent_choice,
-            points=_POINTS[match.outcome],
+            points=_points(match),
             at=end.at,
         )
 
     def _standing(self, rows: Sequence[PastRow]) -> Object:
         """Its row of the newest table; the final one has the last word."""
-        row = self._newest_row() or self._counted(rows)
-        rank, points = self._memory.final
-        if rank is not None:
-            row["rank"] = rank
-            row["points"] = points
+        counted = self._counted(rows)
+        row = self._newest_row() or counted
+        end = self._memory.end
+        if end is None or end.rank is None:
+            return row
+        if row["points"] != end.points:
+            # An older table: its counts do not belong to the final points. Our own may.
+            row = counted
+        final = {name: getattr(end, name) for name in _FINAL}
+        row |= {name: value for name, value in final.items() if value is not None}
         return row
 
     def _newest_row(self) -> Object | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from league.events import ResultAccepted
+from league.events import Event, ResultAccepted
 from league.hosting.manager_api import journal_of
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
-from league.reports.journals import Journals, RefereeJournal, letters_beside, records_of
+from league.reports.journals import Journals, RefereeJournal, letters_beside, players_beside, records_of
 from league.storage.reading import JournalReader
 from league_records.match_facts import FactSource, MatchFacts, bare_facts, with_accounts
 
@@ -42,11 +43,13 @@ def _with_journal(facts: MatchFacts, journal: JournalReader) -> MatchFacts:
     match_id = facts.match_id
     kept = journal.records_of(match_id)
     referees = records_of((record.referee_id, record.lines) for record in kept)
+    players: Mapping[str, Sequence[Event]] = {}
     # Before the end nobody may learn which player has answered.
     if facts.status == "COMPLETED":
-        letters = letters_beside(journal.path, facts.league_id, match_id)
+        letters = letters_beside(journal.place, facts.league_id, match_id)
         referees = {
             referee_id: RefereeJournal(record.events, {match_id: letters.get(referee_id, ())})
             for referee_id, record in referees.items()
         }
-    return with_accounts(facts, Journals(journal.events_of(match_id), referees))
+        players = players_beside(journal.place, facts.league_id, match_id)
+    return with_accounts(facts, Journals(journal.events_of(match_id), referees, players=players))

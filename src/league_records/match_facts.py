@@ -58,6 +58,7 @@ class MatchFacts:
     round_id: int
     players: tuple[str, str]
     status: MatchStatus
+    league_title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 0
     referee_id: str | None = None
@@ -65,6 +66,8 @@ class MatchFacts:
     manager: Sequence[e.Event] = ()
     records: Mapping[str, RefereeJournal] = field(default_factory=dict)
     """By referee: its events of this match and its letters, if its journal is at hand."""
+    conversations: Mapping[str, Sequence[e.ConversationKept]] = field(default_factory=dict)
+    """By player: what it and its model said to each other, if its journal is at hand."""
     deviations: tuple[e.DeviationRecorded, ...] = ()
     progress: LeagueProgress = BEFORE_THE_START
     source: FactSource = FactSource()
@@ -187,7 +190,7 @@ def points_of(result: ResultInForce | None, players: Collection[str]) -> Mapping
     """The points that a result gives to each player; nothing before there is one."""
     if result is None:
         return {}
-    if isinstance(result, e.ResultAccepted):
+    if isinstance(result, e.ResultAccepted) or result.by_margin:
         return result.points
     return {player: WIN_POINTS if player == result.winner else LOSS_POINTS for player in players}
 
@@ -221,7 +224,7 @@ def _replayed(journals: Journals) -> Ledger:
         try:
             ledger.apply(event)
         except UNFIT as error:
-            raise JournalError(f"{journals.path} is damaged: {type(event).__name__} does not fit: {error}") from error
+            raise JournalError(f"{journals.place} is damaged: {type(event).__name__} does not fit: {error}") from error
     return ledger
 
 
@@ -241,6 +244,7 @@ def with_accounts(facts: MatchFacts, journals: Journals) -> MatchFacts:
         facts,
         manager=events,
         records=_records(facts.match_id, journals),
+        conversations=_conversations(facts.match_id, journals),
         deviations=_deviations({*facts.players, *referees}, journals),
         source=FactSource(elsewhere=journals.elsewhere),
     )
@@ -260,7 +264,8 @@ def bare_facts(match_id: str, ledger: Ledger) -> MatchFacts | None:
         round_id=match.round_id,
         players=match.players,
         status=match.status,
-        names={member.agent_id: member.display_name for member in ledger.roster.members.values()},
+        league_title=ledger.settings.title,
+        names={member.agent_id: ledger.roster.shown_name(member) for member in ledger.roster.members.values()},
         attempt=match.attempt,
         referee_id=referee_id,
         result=match.result,
@@ -276,6 +281,16 @@ def _records(match_id: str, journals: Journals) -> Mapping[str, RefereeJournal]:
         if events:
             records[referee_id] = RefereeJournal(events, journal.letters, journal.remarks)
     return records
+
+
+def _conversations(match_id: str, journals: Journals) -> Mapping[str, Sequence[e.ConversationKept]]:
+    """What players and their models said to each other in this match."""
+    by_player = {}
+    for player_id, events in journals.players.items():
+        about = [event for event in events if isinstance(event, e.ConversationKept) and event.match_id == match_id]
+        if about:
+            by_player[player_id] = about
+    return by_player
 
 
 def _deviations(agents: Collection[str], journals: Journals) -> tuple[e.DeviationRecorded, ...]:
@@ -339,6 +354,7 @@ def _by_referee(match_id: str, journals: Journals) -> MatchFacts | None:
         status="COMPLETED" if is_over else "ASSIGNED",
         attempt=taken.attempt,
         referee_id=next(name for name, record in records.items() if taken in record.events),
+        conversations=_conversations(match_id, journals),
         deviations=_deviations(taken.players, journals),
         source=FactSource(has_manager_journal=False, elsewhere=journals.elsewhere),
     )
@@ -355,7 +371,7 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
     players = (match["player_A_id"], match["player_B_id"])
     result = _result_on_page(match, players, agents)
     # A page has no events but the result; a walkover on it has no time.
-    events = []
+    events: list[e.Event] = _refused_on_page(match)
     if result is not None and match["decided_at"]:
         events.append(result)
     records = records_of((record["referee_id"], record["events"]) for record in match.get("records", ()))
@@ -370,7 +386,8 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
         round_id=match["round_id"],
         players=players,
         status=status,
-        names={agent["agent_id"]: agent["display_name"] for agent in agents},
+        league_title=league.get("title", ""),
+        names={agent["agent_id"]: agent.get("shown_name", agent["display_name"]) for agent in agents},
         attempt=match["attempt"],
         referee_id=match["referee_id"],
         result=result,
@@ -380,6 +397,12 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
         progress=LeagueProgress(league["round"]),
         source=FactSource(has_manager_journal=False),
     )
+
+
+def _refused_on_page(match: Page) -> list[e.Event]:
+    """The refused reports on the page of a match. Refused answers are in the record of its referee."""
+    rows = [row for row in match.get("refused", ()) if row["request"] != "answer"]
+    return [e.RequestRefused(**row) for row in rows]
 
 
 def _result_on_page(match: Page, players: tuple[str, str], agents: Sequence[Page]) -> ResultInForce | None:
@@ -398,8 +421,12 @@ def _result_on_page(match: Page, players: tuple[str, str], agents: Sequence[Page
         attempt=match["attempt"],
         points=match["points"],
         details=match["details"],
-        verified=match["verified"],
+        verified=match["evidence"] == "proven",
+        evidence=match["evidence"],
+        unsigned=tuple(match["unsigned"]),
+        doubt=match["doubt"],
         referee_id=match["referee_id"] or "",
         status=match["outcome"],
         reported_at="",
+        corrected=tuple(match.get("corrected", ())),
     )

@@ -244,15 +244,22 @@ class FinalStanding:
     rank: int | None
     points: int | None
     champion_id: str
+    players: int | None = None
+    """How many players the final table has, if it is known."""
 
 
 def history_file(
-    league_id: str, standing: Mapping[str, Any], rows: Iterable[PastRow], final: FinalStanding | None = None
+    league_id: str,
+    standing: Mapping[str, Any],
+    rows: Iterable[PastRow],
+    seen_at: float,
+    final: FinalStanding | None = None,
 ) -> File:
-    """A player's row of the table and its matches; once the league is over, where it ended."""
+    """A player's row of the table and its matches; once the league is over, where it ended. `seen_at`: the date of the
+    file while there is no match."""
     player_id: str = standing["player_id"]
     past = sorted(rows, key=lambda row: row.round_id)
-    newest = max((row.at for row in past), default=0.0)
+    newest = max((row.at for row in past), default=seen_at)
     document = {
         **head(player_id, newest),
         "player_id": player_id,
@@ -288,6 +295,18 @@ def path_of(*parts: str) -> PurePosixPath:
         if not _PART.fullmatch(part):
             raise UnsafeNameError(f"no file or folder can be named {part[:LONGEST_SHOWN]!r}")
     return PurePosixPath(*parts)
+
+
+def write_file(path: Path, files: Iterable[File]) -> list[str]:
+    """Write the only one of these files to this path, in place of an older one; return its name."""
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder; name a file")
+    ((_, data),) = files
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror or error}") from error
+    return [path.name]
 
 
 def write_files(folder: Path, files: Iterable[File]) -> list[str]:

@@ -30,11 +30,12 @@ from league.agent.recovery import LiveJournal
 from league.agent.sources import Clock
 from league.events import Event
 from league.machine import Machine
+from league.storage.group_commit import KeptJournal
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.replacing import replace_file
-from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
+from league.storage.urls import Place
 from league.storage.volatile import VolatileJournal
 from league.terminal import CommandError
 from league_records.file_folds import FileFold, TranscriptReader, fold_for
@@ -49,7 +50,7 @@ FINISH_S = 2.0
 FINISH_WAITS = 5
 """How often it waits that long, as long as files are being written."""
 
-Followed = SqliteJournal | VolatileJournal
+Followed = KeptJournal | VolatileJournal
 
 
 class Sharing:
@@ -78,7 +79,7 @@ class Sharing:
         if not is_closed:
             self._take_all()
             return self._journal
-        reopened = _Reopened(self._journal.path, opened)
+        reopened = _Reopened(self._journal.place, opened)
         try:
             self._take_all()
         except JournalError:  # what it still holds in memory was not enough
@@ -115,13 +116,13 @@ class Sharing:
 class _Reopened:
     """A journal that was closed, opened again only if somebody still needs it."""
 
-    def __init__(self, path: Path, opened: ExitStack) -> None:
-        self._path = path
+    def __init__(self, place: Place, opened: ExitStack) -> None:
+        self._place = place
         self._opened = opened
 
     @cached_property
     def reader(self) -> JournalReader:
-        return self._opened.enter_context(open_for_reading(self._path))
+        return self._opened.enter_context(open_for_reading(self._place))
 
     def letters(self, match_id: str | None = None) -> Iterator[LetterNote]:
         return self.reader.letters(match_id)

@@ -17,10 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from league import events as e
+from league.manager.ledger import Basis, basis_of
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.safe_text import without_tokens
 from league.referee.match import DECLINED
+from league.reports.evidence_words import basis_words, protest_words
 from league.storage.transcript import LetterNote
 from league_records import letter_words
 from league_records.broken_clauses import (
@@ -31,6 +35,7 @@ from league_records.broken_clauses import (
     exception_in,
     failure,
     in_time,
+    is_answered,
     named,
     violated,
 )
@@ -124,6 +129,9 @@ def _manager_events(facts: MatchFacts) -> dict[int, list[e.Event]]:
 def _merged(facts: MatchFacts, number: int, by_manager: Sequence[e.Event]) -> _Course:
     """All accounts of one attempt in order."""
     entries = [_Entry(event.at, _EVENT, MANAGER, event) for event in by_manager]
+    for player_id, conversations in facts.conversations.items():
+        kept = [event for event in conversations if event.attempt == number]
+        entries += [_Entry(event.at, _EVENT, player_id, event) for event in kept]
     record = _record(facts, number)
     if record is None:
         return _Course(number, entries, None, 0.0)
@@ -202,6 +210,8 @@ def _line(facts: MatchFacts, entry: _Entry, start: float, hidden: bool, entries:
     body = None
     if isinstance(entry.item, e.WrongAnswer) and not hidden:
         body = _last_answer(entry.item.player_id, entry.at, entries)
+    elif isinstance(entry.item, e.ConversationKept) and not hidden:
+        body = entry.item.conversation
     return TimelineLine(
         after=after,
         by=entry.by,
@@ -274,10 +284,14 @@ def _describe(event: e.Event, facts: MatchFacts, by: str, hidden: bool) -> _Word
     return (
         _of_schedule(event)
         or _of_lost_attempt(event, by)
+        or _of_refusal(event)
         or _of_outage(event)
+        or _of_trouble(event)
         or _of_result(event, by)
+        or _of_evidence(event)
         or _of_referee(event, by, facts.game_type)
         or _of_player(event, hidden)
+        or _of_conversation(event, by, hidden)
         or _of_mistake(event, facts.game_type)
         or _of_report(event)
         or _Words(type(event).__name__)
@@ -303,14 +317,38 @@ def _of_lost_attempt(event: e.Event, by: str) -> _Words | None:
         case e.MatchLost():
             text = f"The manager gave up attempt {event.attempt}: {event.why}. That is no player's fault."
             return _Words(text, clause=cite("REFEREE.lease_no_blame"))
-        case e.RequestRefused():
-            text = f"The manager refused the report of {event.name}: {event.code} {event.detail}."
-            return _Words(text, clause=cite("REPORT.refused_reassigns"))
         case e.MatchParked():
             text = "The match was parked: it waits for the operator, or for a referee that comes back."
             return _Words(text, clause=cite("REFEREE.lease_parked"))
         case e.MatchDropped():
             return _Words(f"{by} dropped this attempt: {event.why}.")
+        case _:
+            return None
+
+
+def _of_refusal(event: e.Event) -> _Words | None:
+    """Reports and answers that were refused, or that only an address shows to be somebody's."""
+    match event:
+        case e.RequestRefused():
+            source = f"{event.name} ({event.endpoint})"
+            text = f"The manager refused a {event.request} by {source}: {event.code} {event.detail}."
+            return _Words(text, clause=cite("REFUSED.shown"))
+        case e.AnswerRefused():
+            player = event.player_id or "somebody"
+            text = (
+                f"An answer of {player} came from {event.origin} and was refused ({named(event.code)}), because "
+                f"{event.detail}. That costs {player} nothing."
+            )
+            return _Words(text, event.player_id or None, event.code, cite("MATCH.refused_answers_noted"))
+        case e.ReportHeld():
+            text = (
+                f"A report without a token came from the address of {event.referee_id} ({event.origin}): "
+                f"{_result(event)}. It counts when the round ends, unless another one differs."
+            )
+            return _Words(text, clause=cite("TRUST.reports_by_address"))
+        case e.ReportDisputed():
+            text = f"The report is disputed: {event.why}. No report counts; the operator decides."
+            return _Words(text, clause=cite("TRUST.reports_by_address"))
         case _:
             return None
 
@@ -331,13 +369,35 @@ def _of_outage(event: e.Event) -> _Words | None:
             return None
 
 
+def _of_trouble(event: e.Event) -> _Words | None:
+    match event:
+        case e.MatchPaused():
+            clause = cite("TROUBLE.model" if event.cause == "model" else "TROUBLE.wait")
+            text = f"The manager made the match wait for {event.player_id}: {event.why}."
+            text += " It is asked again in the same position."
+            return _Words(text, event.player_id, event.code, clause)
+        case e.PlayerAwaited():
+            text = f"The match waits for {event.player_id}, which is asked again every 5 seconds: {event.why}."
+            return _Words(text, event.player_id, event.code, cite("TROUBLE.wait"))
+        case e.LossAllowed():
+            return _Words(_allowed(event), event.player_id, event.code, cite("TROUBLE.decide"))
+        case _:
+            return None
+
+
+def _allowed(event: e.LossAllowed) -> str:
+    asked = f"Asked before {event.player_id} lost, the manager saw nothing to wait for"
+    if event.reached is None:
+        return f"{asked}."
+    if event.reached:
+        return f"{asked}: {event.player_id} answered the manager's own probe."
+    return f"{asked}: {event.player_id} did not answer the manager's own probe either, but too few others were gone."
+
+
 def _of_result(event: e.Event, by: str) -> _Words | None:
     match event:
         case e.ResultAccepted():
-            text = f"The manager accepted the report of {event.referee_id}: {_result(event)}."
-            if not event.verified:
-                text += " It is unverified: the report does not prove it."
-            return _Words(text)
+            return _Words(_accepted(event))
         case e.WalkoverDecided():
             won = "nobody wins"
             if event.winner:
@@ -352,7 +412,34 @@ def _of_result(event: e.Event, by: str) -> _Words | None:
             return None
 
 
-def _result(event: e.ResultAccepted | e.MatchDecided, reason: str = "") -> str:
+def _accepted(event: e.ResultAccepted) -> str:
+    text = f"The manager accepted the report of {event.referee_id}: {_result(event)}."
+    if event.evidence == e.BY_ADDRESS:
+        text = f"The report from the address of {event.referee_id} counts: {_result(event)}."
+    text = f"{text} {basis_words(basis_of(event, None))}"
+    if event.corrected:
+        text += f" The manager corrected it: {'; '.join(event.corrected)}."
+    return text
+
+
+def _of_evidence(event: e.Event) -> _Words | None:
+    match event:
+        case e.EvidenceFound():
+            return _Words(basis_words(Basis(event.evidence, event.unsigned, event.doubt)))
+        case e.ProtestReceived():
+            return _Words(f"{protest_words(event)}.")
+        case e.DrawReleased():
+            text = f"{event.referee_id} handed in all choices and its seed, and got the manager's share of the draw"
+            return _Words(f"{text}: the match is decided.")
+        case e.DrawRequested():
+            return _Words("All choices are in: the referee handed them in with its seed.")
+        case e.ShareReceived():
+            return _Words("The manager's share of the draw arrived.")
+        case _:
+            return None
+
+
+def _result(event: e.ResultAccepted | e.ReportHeld | e.MatchDecided, reason: str = "") -> str:
     won = ""
     if event.winner:
         won = f", won by {event.winner}"
@@ -401,7 +488,10 @@ def _of_report(event: e.Event) -> _Words | None:
         case e.PlayersTold():
             return _Words("Both GAME_OVER calls have ended.")
         case e.ReportSettled(answer="ACCEPTED"):
-            return _Words("The report was acknowledged.")
+            text = "The report was acknowledged."
+            if event.corrected:
+                text = f"The report was acknowledged, and corrected: {'; '.join(event.corrected)}."
+            return _Words(text)
         case e.ReportSettled():
             consequence = "The result of this attempt does not count."
             if event.answer == "E017":
@@ -415,7 +505,10 @@ def _of_report(event: e.Event) -> _Words | None:
 def _of_player(event: e.Event, hidden: bool) -> _Words | None:
     match event:
         case e.PlayerJoined():
-            return _Words(f"{event.player_id} joined.", event.player_id)
+            source = ""
+            if event.by_address:
+                source = _FROM_ADDRESS
+            return _Words(f"{event.player_id} joined{source}.", event.player_id)
         case e.MoveMade():
             return _Words(_choice(event, hidden), event.player_id)
         case e.PlayerWithdrawn():
@@ -434,13 +527,51 @@ def _of_player(event: e.Event, hidden: bool) -> _Words | None:
             return None
 
 
+def _of_conversation(event: e.Event, by: str, hidden: bool) -> _Words | None:
+    if not isinstance(event, e.ConversationKept):
+        return None
+    # The player wrote this: it may hold anything.
+    try:
+        conversation = msgspec.json.decode(event.conversation, type=_Conversation)
+    except msgspec.MsgspecError:
+        return _Words(f"{by} kept a record of how it chose, which cannot be read.", by)
+    if hidden:
+        return _Words(f"{by} asked {conversation.asked}.", by)
+    ending = f"it chose {conversation.choice}"
+    if conversation.choice is None:
+        ending = f"{by} declined: {conversation.declined}"
+    elif conversation.fallback_reason:
+        reason = conversation.fallback_reason.replace("_", " ")
+        ending = f"there was no choice ({reason}), and {by} chose {conversation.choice} as a fallback"
+    requests = len(conversation.exchanges)
+    times = "once" if requests == 1 else f"{requests} times"
+    return _Words(f"{by} asked {conversation.asked} {times}: {ending}.", by)
+
+
+class _Conversation(msgspec.Struct):
+    """What a line says about a conversation, which `league_minds.conversations` describes in full."""
+
+    asked: str
+    exchanges: list[msgspec.Raw] = []
+    choice: str | None = None
+    fallback_reason: str = ""
+    declined: str = ""
+
+
+_FROM_ADDRESS = " (from its address: nobody knows who sent it)"
+
+
 def _choice(event: e.MoveMade, hidden: bool) -> str:
     choice = letter_words.HIDDEN if hidden else event.choice
     # Many games have one turn only: there the number would say nothing.
     if event.turn > 1:
         choice += f" in turn {event.turn}"
     if event.provenance is not None and event.provenance.fallbacks:
-        choice += " (a fallback: its language model did not choose)"
+        reason = event.provenance.fallback_reason.replace("_", " ")
+        because = f", reason: {reason}" if reason else ""
+        choice += f" (a fallback: its language model did not choose{because})"
+    if event.by_address:
+        choice += _FROM_ADDRESS
     return f"{event.player_id} chose {choice}."
 
 
@@ -463,7 +594,7 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
             clause = clause_of(event.code)
         case e.PlayerFaulted():
             text = f"{event.player_id} lost by its own fault ({named(event.code)}): {event.detail}."
-            if exception_in(event.detail):
+            if exception_in(event.detail) or is_answered(event.detail):
                 text = f"{event.player_id} lost by its own fault: {failure(event.code, event.detail)}."
             clause = clause_of(event.code) or in_time(event.phase, game_type)
         case _:
@@ -474,6 +605,9 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
 def _failure(event: e.AttemptFailed) -> str:
     """The error; for a timeout also the two fields that document 1 records."""
     if event.timeout_seconds is None:
+        # E009 is called a connection error, but a player that answered was connected.
+        if is_answered(event.detail):
+            return event.code
         return named(event.code)
     return f"{named(event.code)}, code {event.rpc_code}, timeout_seconds {event.timeout_seconds:g}"
 

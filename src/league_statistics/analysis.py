@@ -12,9 +12,10 @@ from league.games import registry
 from league.games.contract import Measure
 from league.games.draw import HIGHEST
 from league_statistics.chance import SURE, holm, uniform
-from league_statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
+from league_statistics.favouritism import favouritism
+from league_statistics.findings import LeagueStatistics, PlayerPoints, RatingTable, RefereeDraws
 from league_statistics.observations import Observations
-from league_statistics.points import points_table
+from league_statistics.points import margin_table, points_table
 from league_statistics.statistics_words import EXPLAINED
 
 FEWEST_DRAWS: Final = 50
@@ -22,30 +23,38 @@ FEWEST_DRAWS: Final = 50
 NO_NUMPY: Final = "ratings need NumPy, which is not installed: pip install 'agent-league[stats]'"
 
 
-def analyse(observations: Observations) -> LeagueStatistics:
-    """Compute the statistics. The ratings of a league with many players take a second."""
-    measure = _measure(observations.game_type)
-    points = None
+def analyse(observations: Observations, points: tuple[PlayerPoints, ...] | None = None) -> LeagueStatistics:
+    """Compute the statistics. The ratings of a league with many players take a second.
+
+    `points` are those of a tournament, which computes them itself.
+    """
+    measure = measure_of(observations.game_type)
     rating = None
     missing = None
-    if measure != "rating":
+    if points is not None:
+        pass
+    elif measure == "margin":
+        points = margin_table(observations)
+    elif measure == "points":
         points = points_table(observations)
     elif find_spec("numpy") is None:
         missing = NO_NUMPY
     else:
-        rating = _rating(observations)
+        rating = rate(observations)
     return LeagueStatistics(
         league_id=observations.league_id,
         game_type=observations.game_type,
         measure=measure,
-        matches=len(observations.matches),
+        matches=sum(match.times for match in observations.matches),
         left_out=observations.left_out,
         points=points,
         rating=rating,
         missing=missing,
         referees=referee_draws(observations),
+        favouritism=favouritism(observations.refereed),
         models=observations.models,
         unrated=observations.unrated,
+        gone_behind=observations.gone_behind,
     )
 
 
@@ -54,12 +63,14 @@ def document(statistics: LeagueStatistics) -> dict[str, Any]:
     return {**msgspec.to_builtins(statistics), "explained": dict(EXPLAINED)}
 
 
-def _measure(game_type: str) -> Measure:
+def measure_of(game_type: str) -> Measure:
+    """Return how the players of a game are measured. Players of an unknown game are rated."""
     game = registry.find(game_type)
     return game.measure if game else "rating"
 
 
-def _rating(observations: Observations) -> RatingTable:
+def rate(observations: Observations) -> RatingTable:
+    """Rate the players. NumPy must be installed."""
     # The matrices of a league are small: on a busy machine several threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from league_statistics.rating import rating_table  # NumPy is an extra, and takes long to import

@@ -5,36 +5,59 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from league.cli.source import add_league_options, source_of
+from league.cli.source import add_league_options, settle_source, source_of
 from league.terminal import Command, CommandError, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
     from league.reports.models import ModelPlay
-    from league_statistics.findings import LeagueStatistics, RatingTable, RefereeDraws
+    from league_statistics.findings import Favouritism, LeagueStatistics, RatingTable, RefereeDraws
 
 EXAMPLE = examples(
     "league statistics",
     "league statistics league-data/my_league",
+    "league statistics results     # the folder of 'league tournament --to results'",
     "league statistics --manager http://127.0.0.1:8000 --json",
     note="Ratings need NumPy: pip install 'agent-league[stats]'",
 )
 COLUMNS = 100
-RECORD = ("player_id", "display_name", "wins", "draws", "losses", "technical_losses")
-HEAD = ("player", "name", "won", "drawn", "lost", "technical")
+RECORD = {
+    "player": "player_id",
+    "name": "display_name",
+    "won": "wins",
+    "drawn": "draws",
+    "lost": "losses",
+    "technical": "technical_losses",
+}
 REFEREES = {"draws": "draws", "p": "draws_p_value", "its draws look": "verdict"}
 """The columns of the table, and the sentence that explains each."""
 
 
 def run(args: argparse.Namespace) -> int:
-    # The manager computes it, or we do from a journal: the document is the same.
-    document = source_of(args).get("/api/statistics")
+    document = _document(args)
     if document["missing"]:
         raise CommandError(document["missing"])
     print_result(args.json, document, _lines(document))
     return 0
+
+
+def _document(args: argparse.Namespace) -> Any:
+    """Return the statistics: of a tournament's folder, of a journal, or from a manager. They look the same."""
+    settle_source(args)
+    file = None
+    if args.journal:
+        from league_statistics import tournaments
+
+        file = tournaments.file_in(Path(args.journal))
+    if file is None:
+        return source_of(args).get("/api/statistics")
+    from league_statistics.analysis import document
+
+    title = file.absolute().parent.name
+    return document(tournaments.statistics(tournaments.read_file(file), title))
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -55,8 +78,15 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _rating(statistics.rating)
     if statistics.referees:
         yield from _referees(statistics.referees)
+    if statistics.favouritism:
+        yield from _favouritism(statistics.favouritism)
     if statistics.models:
         yield from _models(statistics.models)
+    if statistics.gone_behind:
+        yield ""
+        rows = [[player_id, times] for player_id, times in statistics.gone_behind.items()]
+        yield from terminal.table(("player", "gone while behind"), rows)
+        yield from _explained({"gone while behind": "gone_behind"})
 
 
 def _explained(columns: Mapping[str, str]) -> Iterator[str]:
@@ -69,20 +99,24 @@ def _explained(columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def _players(statistics: LeagueStatistics) -> Iterator[str]:
-    from league_statistics.statistics_tables import NO_RATING, measure_table
+    from league_statistics.statistics_tables import measure_table, why_no_rating
 
     table = measure_table(statistics)
     assert table is not None, "nothing is missing"
+    fields = dict(RECORD)
+    # Strategies of a tournament have no id but their name.
+    if all(row.record.player_id == row.record.display_name for row in table.rows):
+        del fields["name"]
     rows = []
     for row in table.rows:
-        record = [getattr(row.record, name) for name in RECORD]
+        record = [getattr(row.record, field) for field in fields.values()]
         rows.append([*record, *row.cells])
     yield ""
-    yield from terminal.table((*HEAD, *table.columns), rows)
+    yield from terminal.table((*fields, *table.columns), rows)
     yield from _explained({"technical": "technical_losses", **table.columns})
     # Somebody who looks for a rating should not think that it got lost.
     if statistics.rating is None:
-        yield f"  {NO_RATING}"
+        yield f"  {why_no_rating(statistics)}"
 
 
 def _rating(table: RatingTable) -> Iterator[str]:
@@ -127,6 +161,20 @@ def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:
     yield ""
     yield from terminal.table(("referee", *REFEREES), rows)
     yield from _explained(REFEREES)
+
+
+def _favouritism(findings: Sequence[Favouritism]) -> Iterator[str]:
+    from league_statistics.statistics_tables import favour
+
+    rows: list[list[object]] = []
+    for finding in findings:
+        p_value = None
+        if finding.p_value is not None:
+            p_value = f"{finding.p_value:.3f}"
+        rows.append([finding.referee_id, finding.tested, p_value, favour(finding)])
+    yield ""
+    yield from terminal.table(("referee", "players tested", "p", "favours anybody?"), rows)
+    yield from _explained({"favours anybody?": "favouritism", "p": "favouritism_p_value"})
 
 
 COMMANDS = (

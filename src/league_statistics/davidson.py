@@ -4,13 +4,16 @@ Let A have strength a, B have strength b, and m = (a - b + seat) / 2. Then the c
 draw are in the proportion exp(m) : exp(-m) : exp(tie). A *point* of the model is an array of the strengths of all
 players, then seat, then tie.
 
-`posterior` draws points from what is known after the matches. For each of several spreads of the strengths it finds the
-most likely point (Newton's method) and a normal distribution around it (Laplace's approximation), and weighs these by
-how well the spread explains the results.
+`explanations` tries several spreads of the strengths. For each it finds the most likely point (Newton's method) and a
+normal distribution around it (Laplace's approximation), and how well the spread explains the results. Two things are
+made of them. `posterior` draws points from all of them, for questions about the whole table: who is first, who is tied.
+`estimate` is for the rating of each player. Its prior is wider than the best spread, because a prior as narrow as the
+players' own spread pulls the best and the worst to the average, and out of their intervals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +30,9 @@ STRENGTH_SPREAD: Final = 1.5
 estimated; it is expected to be half-normal with this one."""
 SPREADS: Final = np.geomspace(0.03, 12.0, 25)
 """The spreads of the strengths that are tried."""
+WIDER: Final = 2.0
+LEAST_SPREAD: Final = 1.5
+"""The prior of an estimate has twice the best spread, and at least this one. See decision 30 for the measurements."""
 MOST_STEPS: Final = 100
 CONVERGED: Final = 1e-16
 SEAT: Final = -2
@@ -54,33 +60,44 @@ class Encounters:
 
     def log_likelihood(self, x: Array) -> float:
         margin = _margins(x)
-        wins = (self.balance * margin).sum()
         total = 2 * np.cosh(margin) + np.exp(x[TIE])
-        return float(wins + self.ties * x[TIE] - (self.played * np.log(total)).sum())
+        wins = (self.balance * margin).sum()
+        draws = self.ties * x[TIE]
+        all_ends = (self.played * np.log(total)).sum()
+        return float(wins + draws - all_ends)
 
     def gradient(self, x: Array) -> Array:
         """Of the log-likelihood."""
         expected = _expected(x)
-        surprise = (self.balance - self.played * expected.lead) / 2
-        seat = surprise.sum()
-        tie = self.ties - (self.played * expected.draw).sum()
-        return np.array([*_by_player(surprise), seat, tie])
+        # Results that were not expected pull the strengths, the seat and the draws towards them.
+        expected_balance = self.played * expected.lead
+        surprise = (self.balance - expected_balance) / 2
+        expected_ties = (self.played * expected.draw).sum()
+        slope = np.empty_like(x)
+        slope[:SEAT] = _by_player(surprise)
+        slope[SEAT] = surprise.sum()
+        slope[TIE] = self.ties - expected_ties
+        return slope
 
     def information(self, x: Array) -> Array:
         """Minus the second derivatives of the log-likelihood."""
         lead, draw = _expected(x)
         wins = self.played * (1 - draw - lead**2) / 4
         cross = -self.played * lead * draw / 2
+        ties = self.played * draw * (1 - draw)
         information = np.zeros((len(x), len(x)))
         # The matrix is symmetric: strengths, then seat, then tie.
-        by_player = np.diag(wins.sum(0) + wins.sum(1))
-        information[:SEAT, :SEAT] = by_player - wins - wins.T
-        information[:SEAT, SEAT] = _by_player(wins)
-        information[SEAT, :SEAT] = information[:SEAT, SEAT]
-        information[:SEAT, TIE] = _by_player(cross)
-        information[TIE, :SEAT] = information[:SEAT, TIE]
+        in_both_seats = wins + wins.T
+        by_player = np.diag(in_both_seats.sum(0))
+        information[:SEAT, :SEAT] = by_player - in_both_seats
+        with_seat = _by_player(wins)
+        information[:SEAT, SEAT] = with_seat
+        information[SEAT, :SEAT] = with_seat
+        with_tie = _by_player(cross)
+        information[:SEAT, TIE] = with_tie
+        information[TIE, :SEAT] = with_tie
         information[SEAT, SEAT] = wins.sum()
-        information[TIE, TIE] = (self.played * draw * (1 - draw)).sum()
+        information[TIE, TIE] = ties.sum()
         information[SEAT, TIE] = cross.sum()
         information[TIE, SEAT] = cross.sum()
         return information
@@ -88,20 +105,26 @@ class Encounters:
 
 def _margins(x: Array) -> Array:
     strengths = x[:SEAT]
-    differences = strengths[:, None] - strengths[None, :]
-    return np.asarray((differences + x[SEAT]) / 2)
+    # A row for each player in seat A, a column for each in seat B.
+    differences = np.subtract.outer(strengths, strengths)
+    margins = (differences + x[SEAT]) / 2
+    return np.asarray(margins)
 
 
 def _expected(x: Array) -> Expected:
     margin = _margins(x)
     tie = np.exp(x[TIE])
     total = 2 * np.cosh(margin) + tie
-    return Expected(2 * np.sinh(margin) / total, tie / total)
+    lead = 2 * np.sinh(margin) / total
+    draw = tie / total
+    return Expected(lead, draw)
 
 
 def _by_player(pairs: Array) -> Array:
     """Add up for every player: for A, and against B."""
-    return np.asarray(pairs.sum(1) - pairs.sum(0))
+    as_a = pairs.sum(1)
+    as_b = pairs.sum(0)
+    return np.asarray(as_a - as_b)
 
 
 @dataclass(frozen=True)
@@ -126,15 +149,17 @@ def links(played: Array) -> Array:
     # A prior on all pairs would compare players that no matches connect.
     met = (played + played.T) > 0
     opponents = met.sum(1)
-    both = opponents[:, None] + opponents[None, :]
+    both = np.add.outer(opponents, opponents)
     weight = np.where(met, 2 / (both + 2), 0.0)
-    return np.asarray(np.diag(weight.sum(1)) - weight)
+    by_player = np.diag(weight.sum(1))
+    return np.asarray(by_player - weight)
 
 
 def groups(played: Array) -> NDArray[np.intp]:
     """Return the group of each player, from 0 on. Within a group, chains of matches connect all players."""
     # Everybody is near itself. Then one more step at a time, until nobody new is reached.
-    near = (played + played.T + np.eye(len(played))) > 0
+    met = (played + played.T) > 0
+    near = met | np.eye(len(played), dtype=bool)
     reached = near
     while True:
         further = reached @ near
@@ -147,13 +172,14 @@ def prior(played: Array, spread: float) -> Prior:
     """Return the prior of players with this spread of strengths."""
     n = len(played)
     group = groups(played)
-    is_together = group[:, None] == group[None, :]
+    is_together = np.equal.outer(group, group)
     centre = np.zeros(n + 2)
     centre[TIE] = TIE_CENTRE
     precision = np.zeros((n + 2, n + 2))
     # The matches say nothing about the mean of a group, so the second term holds it at 0.
+    differences = links(played) / spread**2
     means = is_together / is_together.sum(1)
-    precision[:n, :n] = links(played) / spread**2 + means
+    precision[:n, :n] = differences + means
     precision[SEAT, SEAT] = SEAT_SPREAD**-2
     precision[TIE, TIE] = TIE_SPREAD**-2
     return Prior(centre, precision)
@@ -172,8 +198,10 @@ def most_likely(
     x = start
     reached = height(start)
     for _ in range(MOST_STEPS):
-        slope = encounters.gradient(x) - expected.precision @ (x - expected.centre)
-        step = np.linalg.solve(encounters.information(x) + expected.precision, slope)
+        pull = expected.precision @ (x - expected.centre)
+        slope = encounters.gradient(x) - pull
+        curvature = encounters.information(x) + expected.precision
+        step = np.linalg.solve(curvature, slope)
         if slope @ step < CONVERGED:
             break
         # Far from the top a whole step may lead down again.
@@ -191,38 +219,76 @@ class Peak(NamedTuple):
     root: NDArray[np.floating[Any]]
     """The Cholesky root of its precision."""
 
+    def deviations(self, contrasts: Array) -> Array:
+        """Return the standard deviation of each contrast, a row with weights for all numbers of a point."""
+        solved = np.linalg.solve(self.root, contrasts.T)
+        return np.asarray(np.sqrt((solved**2).sum(0)))
+
     def draw(self, count: int, chance: np.random.Generator) -> Array:
         noise = chance.standard_normal((len(self.point), count))
-        return np.asarray(self.point + np.linalg.solve(self.root.T, noise).T)
+        distances = np.linalg.solve(self.root.T, noise)
+        return np.asarray(self.point + distances.T)
 
 
-def posterior(
-    encounters: Encounters,
-    draws: int,
-    chance: np.random.Generator,
-) -> Array:
-    """Draw this many points from what is known after the matches. Each row is a point."""
+class Explanation(NamedTuple):
+    """What the results say if the strengths have this spread."""
+
+    spread: float
+    evidence: float
+    """The logarithm of how well it explains the results, up to a constant."""
+    peak: Peak
+
+
+def explanations(encounters: Encounters) -> list[Explanation]:
+    """Explain the results by each of the spreads that are tried."""
     n = len(encounters.played)
     differences = n - len(set(groups(encounters.played)))
     # The most likely point of one spread is a good start for the next.
     start = prior(encounters.played, 1.0).centre
-    weights: list[float] = []
-    peaks: list[Peak] = []
+    tried = []
     for spread in SPREADS:
         expected = prior(encounters.played, spread)
         start = most_likely(encounters, expected, start)
-        root = np.linalg.cholesky(encounters.information(start) + expected.precision)
+        peak = _peak(encounters, expected, start)
         height = encounters.log_likelihood(start) + expected.log_density(start)
-        evidence = height - np.log(np.diag(root)).sum()
+        evidence = height - np.log(np.diag(peak.root)).sum()
         # The spreads that are tried are evenly spaced on a logarithmic scale: hence one logarithm less.
         scale = (differences - 1) * np.log(spread)
         expectation = (spread / STRENGTH_SPREAD) ** 2 / 2
-        weights.append(evidence - scale - expectation)
-        peaks.append(Peak(start, root))
+        explanation = Explanation(
+            spread=float(spread),
+            evidence=float(evidence - scale - expectation),
+            peak=peak,
+        )
+        tried.append(explanation)
+    return tried
+
+
+def _peak(encounters: Encounters, expected: Prior, point: Array) -> Peak:
+    precision = encounters.information(point) + expected.precision
+    return Peak(point, np.linalg.cholesky(precision))
+
+
+def estimate(encounters: Encounters, tried: Sequence[Explanation]) -> Peak:
+    """Return the most likely point with its uncertainty, with a prior that hardly pulls anybody to the average."""
+    best = max(tried, key=lambda explanation: explanation.evidence)
+    spread = max(LEAST_SPREAD, WIDER * best.spread)
+    expected = prior(encounters.played, spread)
+    point = most_likely(encounters, expected, best.peak.point)
+    return _peak(encounters, expected, point)
+
+
+def posterior(
+    tried: Sequence[Explanation],
+    draws: int,
+    chance: np.random.Generator,
+) -> Array:
+    """Draw this many points from what is known after the matches. Each row is a point."""
+    evidence = np.array([explanation.evidence for explanation in tried])
     # Differences, because the weights themselves may be too small for a float.
-    likely = np.exp(np.array(weights) - max(weights))
+    likely = np.exp(evidence - evidence.max())
     counts = chance.multinomial(draws, likely / likely.sum())
     points = []
-    for peak, count in zip(peaks, counts, strict=True):
-        points.append(peak.draw(count, chance))
+    for explanation, count in zip(tried, counts, strict=True):
+        points.append(explanation.peak.draw(count, chance))
     return np.concatenate(points)

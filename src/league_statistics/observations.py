@@ -8,28 +8,42 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.league_manager import LeagueManager
+from league.manager.ledger import ScheduledMatch
 from league.reports.models import ModelPlay, models
 from league_statistics.findings import LeftOut, Record
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A match that counts: the players in seat A and seat B, and the winner (None for a draw)."""
+    """A match that counts: the players in seat A and seat B, the winner (None for a draw), and their points."""
 
     player_a: str
     player_b: str
     winner: str | None
+    score: tuple[int, int] = (0, 0)
+    """The points of both, in games that are scored by their margin."""
+    times: int = 1
+    """How many such matches there were. A league has each of its matches once, a tournament counts equal ones."""
 
     @property
     def players(self) -> tuple[str, str]:
         return self.player_a, self.player_b
+
+
+class RefereedMatch(NamedTuple):
+    """A match that a referee decided; without a winner it is a draw, or lost by both."""
+
+    referee_id: str
+    players: tuple[str, str]
+    winner: str | None
+    is_draw: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +60,13 @@ class Observations:
     left_out: LeftOut
     draws: Mapping[str, tuple[int, ...]]
     """The numbers that every referee drew, in matches that were played to their end."""
+    refereed: tuple[RefereedMatch, ...] = ()
+    """All matches that a referee decided, technical losses included: those are its decisions, too."""
     models: tuple[ModelPlay, ...] = ()
     unrated: tuple[Record, ...] = ()
     """The records of players that are not rated. They count for nobody."""
+    gone_behind: Mapping[str, int] = field(default_factory=dict)
+    """How often each player was gone from a match in which its opponent was ahead; only players that were."""
 
     def records(self) -> list[Record]:
         """Return the record of every rated player in the matches that count."""
@@ -70,15 +88,19 @@ def observe(manager: LeagueManager) -> Observations:
     unrated = {model.player_id: model.display_name for model in by_models if model.not_rated}
     technical_losses = {player.agent_id: player.technical_losses for player in players}
     played: list[PlayedMatch] = []
+    refereed: list[RefereedMatch] = []
     technical = 0
     walkovers = 0
     for match in ledger.matches.values():
+        if isinstance(match.result, ResultAccepted):
+            result = match.result
+            refereed.append(RefereedMatch(result.referee_id, match.players, result.winner, result.status == "DRAW"))
         if isinstance(match.result, WalkoverDecided):
             walkovers += 1
         elif match.result is not None and match.result.status == "TECHNICAL_LOSS":
             technical += 1
         elif match.result is not None:
-            observation = Observation(match.player_a, match.player_b, match.result.winner)
+            observation = Observation(match.player_a, match.player_b, match.result.winner, _score(match))
             played.append(PlayedMatch(observation, match.result))
     # First the repetitions, then the players that are not rated: each match is left out for one reason only.
     distinct = list(_distinct(played))
@@ -96,9 +118,18 @@ def observe(manager: LeagueManager) -> Observations:
             not_rated=len(distinct) - len(counted),
         ),
         draws=_draws(match.result for match in played),
+        refereed=tuple(refereed),
         models=by_models,
         unrated=tuple(_records(unrated, technical_losses, distinct)),
+        gone_behind={player.agent_id: player.gone_behind for player in players if player.gone_behind},
     )
+
+
+def _score(match: ScheduledMatch) -> tuple[int, int]:
+    result = match.result
+    if result is None or not result.by_margin:
+        return 0, 0
+    return result.points.get(match.player_a, 0), result.points.get(match.player_b, 0)
 
 
 def _records(
@@ -106,13 +137,17 @@ def _records(
     technical_losses: Mapping[str, int],
     matches: Sequence[Observation],
 ) -> list[Record]:
-    won = Counter(match.winner for match in matches)
+    won: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
     played: Counter[str] = Counter()
     for match in matches:
-        played.update(match.players)
-        if match.winner is None:
-            drawn.update(match.players)
+        # A tournament counts equal matches instead of listing them.
+        for player in match.players:
+            played[player] += match.times
+            if match.winner is None:
+                drawn[player] += match.times
+        if match.winner is not None:
+            won[match.winner] += match.times
     return [
         Record(
             player_id=player,
@@ -130,9 +165,10 @@ def _distinct(played: Iterable[PlayedMatch]) -> Iterator[Observation]:
     """Yield the matches without repetitions: a match that two players played before says nothing new."""
     earlier: set[tuple[frozenset[str], bytes]] = set()
     for match in played:
-        # Only games without chance list their moves. With chance, every match is a new observation. A referee may
-        # report anything as moves, so they are compared as JSON.
-        moves = match.result.details.get("moves")
+        # With chance, every match is a new observation. A referee may report anything as moves, so they are compared
+        # as JSON.
+        details = match.result.details
+        moves = None if details.get("draws") else details.get("moves")
         written = msgspec.json.encode(moves, order="deterministic")
         course = (frozenset(match.observation.players), written)
         if moves is None or course not in earlier:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Final
-
+from league.games import registry
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
-from league_statistics.chance import SURE, coin_tosses, holm
+from league_statistics import strata
+from league_statistics.chance import SURE, coin_tosses, holm, no_lead
 from league_statistics.findings import Interval, PlayerPoints, Record
 from league_statistics.observations import Observations
 
-Z: Final = 1.959963984540054
-"""95 % of a normal distribution are within this many standard deviations."""
-POINTS: Final = (WIN_POINTS, DRAW_POINTS, LOSS_POINTS)
 
-
-def points_per_match(wins: int, draws: int, losses: int) -> float:
+def points_per_match(
+    wins: int,
+    draws: int,
+    losses: int,
+) -> float:
     """Return the mean; 0 if nothing was played."""
     played = wins + draws + losses
     if played == 0:
@@ -26,24 +25,16 @@ def points_per_match(wins: int, draws: int, losses: int) -> float:
     return points / played
 
 
-def interval(wins: float, draws: float, losses: float) -> Interval:
-    """Return a 95 % interval of points per match, for matches that do not depend on each other.
-
-    As Agresti and Coull do for two outcomes: z² observations, spread evenly over the three outcomes, are added to the
-    counts, and the usual normal interval is taken around the mean of all of them. Unlike the plain normal interval it
-    stays honest for few matches, and where one outcome never came.
-    """
-    # Added to each count: Z² observations in all.
-    counts = [count + Z * Z / len(POINTS) for count in (wins, draws, losses)]
-    total = sum(counts)
-    outcomes = list(zip(counts, POINTS, strict=True))
-    mean = sum(count * points for count, points in outcomes) / total
-    variance = sum(count * (points - mean) ** 2 for count, points in outcomes) / total
-    half = Z * sqrt(variance / total)
-    # The mean of all matches cannot be outside of the points of one match.
-    low = max(float(LOSS_POINTS), mean - half)
-    high = min(float(WIN_POINTS), mean + half)
-    return low, high
+def points_interval(
+    wins: int,
+    draws: int,
+    losses: int,
+) -> Interval:
+    """Return a 95 % interval of points per match, for matches that do not depend on each other."""
+    groups = []
+    if wins + draws + losses:
+        groups.append([strata.of_results(wins, draws, losses)])
+    return strata.interval(groups, strata.LEAGUE_SCALE)
 
 
 def points_table(observations: Observations) -> tuple[PlayerPoints, ...]:
@@ -51,8 +42,47 @@ def points_table(observations: Observations) -> tuple[PlayerPoints, ...]:
     records = observations.records()
     # Among many players somebody is always lucky, so the p-values are corrected for their number.
     p_values = holm([coin_tosses(record.wins, record.losses) for record in records])
-    rows = [_row(record, p_value) for record, p_value in zip(records, p_values, strict=True)]
+    rows = []
+    for record, p_value in zip(records, p_values, strict=True):
+        rows.append(_row(record, p_value))
+    return best_first(rows)
+
+
+def best_first(rows: list[PlayerPoints]) -> tuple[PlayerPoints, ...]:
     return tuple(sorted(rows, key=lambda row: -row.points_per_match))
+
+
+def margin_table(observations: Observations) -> tuple[PlayerPoints, ...]:
+    """Return the same rows for a game that is scored by its margin: the points themselves, not wins, tell the skill."""
+    own: dict[str, list[int]] = {player: [] for player in observations.names}
+    leads: dict[str, list[int]] = {player: [] for player in observations.names}
+    # The lead says who was better: in some games both may win much.
+    for match in observations.matches:
+        first, second = match.score
+        lead = first - second
+        own[match.player_a].append(first)
+        own[match.player_b].append(second)
+        leads[match.player_a].append(lead)
+        leads[match.player_b].append(-lead)
+    game = registry.find(observations.game_type)
+    assert game is not None, "its measure was looked up"
+    scale = strata.margin_scale(game.scoring.most)
+    records = observations.records()
+    p_values = holm([no_lead(leads[record.player_id]) for record in records])
+    rows = []
+    for record, p_value in zip(records, p_values, strict=True):
+        groups = []
+        if record.played:
+            groups.append([strata.of_values(own[record.player_id])])
+        row = PlayerPoints(
+            record=record,
+            points_per_match=strata.mean(groups),
+            interval=strata.interval(groups, scale),
+            p_value=p_value,
+            is_luck=p_value >= SURE,
+        )
+        rows.append(row)
+    return best_first(rows)
 
 
 def _row(record: Record, p_value: float) -> PlayerPoints:
@@ -60,7 +90,7 @@ def _row(record: Record, p_value: float) -> PlayerPoints:
     return PlayerPoints(
         record=record,
         points_per_match=points_per_match(*results),
-        interval=interval(*results),
+        interval=points_interval(*results),
         p_value=p_value,
         is_luck=p_value >= SURE,
     )

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league_statistics import statistics_tables
 from league_statistics.findings import LeagueStatistics, Neighbours, RatingTable, RefereeDraws
+from league_statistics.statistics_tables import favour
 from league_statistics.statistics_words import EXPLAINED
 
 RECORD: Final = "won–drawn–lost"
@@ -107,7 +108,7 @@ def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     columns = [Column(title, EXPLAINED[name]) for title, name in table.columns.items()]
     scale = _scale(table.rows)
     # Points have a range of their own, so that leagues can be compared by eye.
-    if statistics.points is not None:
+    if statistics.measure == "points":
         scale = Scale(float(LOSS_POINTS), float(WIN_POINTS))
     return StatisticsView(
         columns=(Column(RECORD, RECORD_EXPLAINED), *columns),
@@ -156,7 +157,7 @@ def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
     yield Note("matches", f"{statistics.matches} count.", EXPLAINED["matches"])
     yield Note("left out", f"{left_out.capitalize()}.", EXPLAINED["left_out"])
     if statistics.points is not None:
-        yield Note("rating", statistics_tables.NO_RATING, "")
+        yield Note("rating", statistics_tables.why_no_rating(statistics), "")
     if statistics.rating is not None:
         yield from _rating_notes(statistics.rating)
     for model in statistics.models:
@@ -166,6 +167,8 @@ def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
         yield Note(f"{model.player_id}, a language model", text, "")
     for referee in statistics.referees:
         yield Note(f"draws of {referee.referee_id}", _draws(referee), EXPLAINED["verdict"])
+    for finding in statistics.favouritism:
+        yield Note(f"favours of {finding.referee_id}", f"{favour(finding)}.", EXPLAINED["favouritism"])
 
 
 def _draws(referee: RefereeDraws) -> str:

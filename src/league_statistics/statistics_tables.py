@@ -8,6 +8,7 @@ from typing import Final
 
 from league.reports.models import ModelPlay
 from league_statistics.findings import (
+    Favouritism,
     LeagueStatistics,
     LeftOut,
     OpenInterval,
@@ -32,6 +33,13 @@ RATING: Final[Mapping[str, str]] = {
 }
 """The columns of a measure, with the names of their sentences in `words.EXPLAINED`."""
 NO_RATING: Final = "There is no rating, because in this game every decided match is a coin toss."
+BY_MARGIN: Final = "There is no rating, because this game is scored by points, not by wins."
+MARGIN: Final[Mapping[str, str]] = {
+    "points/match": "margin_per_match",
+    "95 % interval": "points_interval",
+    "p": "margin_p_value",
+    "lead": "margin_is_luck",
+}
 MOST_NAMED: Final = 10
 NOT_RATED: Final = "not rated"
 MODELS: Final[Mapping[str, str]] = {
@@ -69,12 +77,17 @@ def measure_table(statistics: LeagueStatistics) -> MeasureTable | None:
     """Return the table of the measure that the game declares; None if it cannot be computed here."""
     if statistics.points is not None:
         rows = [_points(player) for player in statistics.points]
-        return _table(POINTS, rows, statistics.unrated)
+        columns = MARGIN if statistics.measure == "margin" else POINTS
+        return _table(columns, rows, statistics.unrated)
     if statistics.rating is not None:
         players = statistics.rating.players
         rows = [_rating(player, len(players)) for player in players]
         return _table(RATING, rows, statistics.unrated)
     return None
+
+
+def why_no_rating(statistics: LeagueStatistics) -> str:
+    return BY_MARGIN if statistics.measure == "margin" else NO_RATING
 
 
 def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequence[Record]) -> MeasureTable:
@@ -87,7 +100,7 @@ def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequ
 def _points(player: PlayerPoints) -> MeasureRow:
     if not player.record.played:
         return MeasureRow(player.record, (None,) * len(POINTS), None, None)
-    # They stand in the column "wins".
+    # They stand in the column "wins", or "lead".
     verdict = "may be luck" if player.is_luck else "are not luck"
     cells = (
         f"{player.points_per_match:.2f}",
@@ -176,3 +189,12 @@ def left_out(matches: LeftOut) -> str:
         "with players that are not rated": matches.not_rated,
     }
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def favour(finding: Favouritism) -> str:
+    """Say whether a referee favours a player."""
+    if finding.verdict == "too few":
+        return "too few matches to tell"
+    if finding.verdict == "favours":
+        return f"favours {finding.player_id}"
+    return "no sign of favouritism"

@@ -15,6 +15,14 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "technical_losses": "Matches lost by the player's own fault. They cost points in the table, but do not count here.",
     "points_per_match": "The average of 3 points for a win, 1 for a draw and 0 for a loss.",
     "points_interval": "With 95 % certainty, the average after very many such matches would be in this range.",
+    "margin_per_match": "The average points of a match, which this game counts by what was won in it.",
+    "margin_p_value": (
+        "How often at least one of this many players would be this far or farther ahead or behind, if all of them "
+        "played equally well."
+    ),
+    "margin_is_luck": (
+        "The lead may be luck, unless equal players would look like this in fewer than one of twenty leagues."
+    ),
     "p_value": (
         "How often at least one of this many players would be this far or farther from winning half of the decided "
         "matches, if every match was a coin toss."
@@ -45,13 +53,17 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "provider_errors": (
         "Choices during which the provider of the model failed at least once. Above 10 % the player is not rated."
     ),
-    "declined": "Choices that were not made because the provider did not answer. Usually the match was played again.",
+    "declined": "Choices that were not made because the provider did not answer. A match waits for it a few times.",
     "thinking_s": "Seconds that the provider took for a choice, on average, without waiting for rate limits.",
     "waited_s": "Seconds spent waiting for rate limits, in total.",
     "tokens": "Tokens used, as the player says, including those it had to estimate.",
     "tokens_estimated": (
         "The part of the tokens that the player estimated from the length of the texts, because its provider did not "
         "report them."
+    ),
+    "gone_behind": (
+        "How often the player could not be reached in an outage, in a match in which its opponent was ahead. Such a "
+        "match goes on where it was, so nothing is gained by it."
     ),
     "draws": "How many numbers the referee drew in matches that were played to the end.",
     "draws_p_value": (
@@ -61,5 +73,12 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "verdict": (
         "Not uniform: fair draws would look like this in fewer than one of twenty leagues. Too few: fewer than 50 "
         "draws say nothing."
+    ),
+    "favouritism": (
+        "Compares each player's results under this referee with its results under all others. Too few: no player has "
+        "23 matches under this referee and 23 elsewhere, so nobody can tell."
+    ),
+    "favouritism_p_value": (
+        "How often chance alone would give at least one player in this league so much better results under one referee."
     ),
 }

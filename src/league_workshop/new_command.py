@@ -1,14 +1,17 @@
-"""`league new player`: write a folder with a player that already plays, its README and its test."""
+"""`league new player` and `league new game`: write a folder with a player or a game that already plays, with its README
+and its test.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -22,10 +25,11 @@ examples:
   league new player my_player
   league new player my_player --sdk --name "Deep Thought"
   league new player my_player --language javascript
+  league new game my_game
 
 Without --sdk the player needs only its language: Python 3.11 or newer, or Node 22 or newer. With --sdk it is a few
 lines of Python on top of this package. Every starter passes `league check player` as it is. A comment in it shows where
-your strategy goes."""
+your strategy goes. A new game is a package of its own, with rules to change into yours and tests that pass as it is."""
 PLACEHOLDER: Final = '"My player"'
 """Every starter has this once, as a string that is the same in Python and JavaScript."""
 DEFAULT_NAME: Final = "My player"
@@ -58,11 +62,18 @@ JAVASCRIPT: Final = Starter(
     start="node player.mjs",
     test="node --test",
 )
+GAME: Final = Starter(
+    contents=dict.fromkeys(("league_my_game.py", "test_my_game.py", "pyproject.toml", "README.md"), "game"),
+    start=f"{_OUR_PYTHON} -m pip install -e .",
+    test=f"{_OUR_PYTHON} -m unittest",
+)
+GAME_PLACEHOLDER: Final = "my_game"
+"""The name of the starter's game, in its files and in their names."""
 LANGUAGES: Final[Mapping[str, Starter]] = {"python": PYTHON, "javascript": JAVASCRIPT}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("player",), help="what to write")
+    parser.add_argument("what", choices=("player", "game"), help="what to write")
     parser.add_argument("folder", metavar="DIR", help="the folder to write to; it must be new or empty")
     parser.add_argument(
         "--language",
@@ -71,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the language of the player (default: python)",
     )
     parser.add_argument("--sdk", action="store_true", help="build on this package (Python only)")
-    parser.add_argument("--name", help="the player's name in a league (default: the name of the folder)")
+    parser.add_argument("--name", help="the name of the player or the game (default: the name of the folder)")
     add_json_option(parser)
 
 
@@ -79,15 +90,14 @@ def run(args: argparse.Namespace) -> int:
     if args.sdk and args.language != "python":
         raise CommandError("--sdk works only with --language python", USAGE)
     folder = Path(args.folder)
+    if args.what == "game":
+        return _new_game(args, folder)
     name = _name(args.name, folder)
     starter = LANGUAGES[args.language]
     if args.sdk:
         starter = PYTHON_SDK
     contents = {file: _content(source, file, name) for file, source in starter.contents.items()}
-    try:
-        _write(folder, contents)
-    except OSError as error:
-        raise CommandError(f"cannot write {terminal.plain(folder)}: {error.strerror or error}") from error
+    _write_or_refuse(folder, contents)
     document = {
         "folder": args.folder,
         "name": name,
@@ -99,6 +109,47 @@ def run(args: argparse.Namespace) -> int:
     }
     print_result(args.json, document, _next_steps(folder, name, starter))
     return 0
+
+
+def _new_game(args: argparse.Namespace, folder: Path) -> int:
+    if args.sdk or args.language != "python":
+        raise CommandError("a game is written in Python: --language and --sdk are for players", USAGE)
+    name = _game_name(args.name, folder)
+    contents = {}
+    for file, source in GAME.contents.items():
+        text = _starter_file(source, file)
+        contents[file.replace(GAME_PLACEHOLDER, name)] = text.replace(GAME_PLACEHOLDER, name)
+    _write_or_refuse(folder, contents)
+    document = {
+        "folder": args.folder,
+        "name": name,
+        "files": list(contents),
+        "start": GAME.start,
+        "test": GAME.test,
+    }
+    print_result(args.json, document, _game_steps(folder, name))
+    return 0
+
+
+def _game_name(chosen: str | None, folder: Path) -> str:
+    """Return the name of a game: a word that messages, modules and packages can have."""
+    from league.games import registry
+
+    name = chosen or re.sub(r"[^a-z0-9]+", "_", folder.resolve().name.lower()).strip("_")
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+        detail = "the name of a game has up to 40 small letters, digits and _, and begins with a letter"
+        raise CommandError(f"{detail}, not {terminal.plain(name)!r}; choose one with --name", USAGE)
+    if registry.find(name) is not None:
+        raise CommandError(f"there is a game {name} already; choose another name with --name", USAGE)
+    return name
+
+
+def _game_steps(folder: Path, name: str) -> Iterator[str]:
+    yield f"{terminal.plain(folder)} has a new game, {name}: a race to 21, to be changed into yours. Next:"
+    yield f"  cd {shlex.quote(str(folder))}"
+    yield f"  {GAME.test}"
+    yield f"  {GAME.start}"
+    yield f"  league demo --game {name}"
 
 
 def _name(chosen: str | None, folder: Path) -> str:
@@ -116,11 +167,21 @@ def _name(chosen: str | None, folder: Path) -> str:
     return chosen
 
 
+def _starter_file(source: str, file: str) -> str:
+    return files("league_workshop").joinpath("starters", source, file).read_text(encoding="utf-8")
+
+
 def _content(source: str, file: str, name: str) -> str:
-    path = files("league_workshop").joinpath("starters", source, file)
-    text = path.read_text(encoding="utf-8")
+    text = _starter_file(source, file)
     # A JSON string is a string in Python and JavaScript, too.
     return text.replace(PLACEHOLDER, json.dumps(name, ensure_ascii=False))
+
+
+def _write_or_refuse(folder: Path, contents: Mapping[str, str]) -> None:
+    try:
+        _write(folder, contents)
+    except OSError as error:
+        raise CommandError(f"cannot write {terminal.plain(folder)}: {error.strerror or error}") from error
 
 
 def _write(folder: Path, contents: Mapping[str, str]) -> None:
@@ -171,7 +232,7 @@ def _next_steps(folder: Path, name: str, starter: Starter) -> list[str]:
 COMMANDS = (
     Command(
         "new",
-        "write a starter player that already plays, with its README and its test",
+        "write a starter player or game that already plays, with its README and its test",
         EXAMPLE,
         configure,
         run,

@@ -137,14 +137,16 @@ def _check(args: argparse.Namespace) -> None:
 def _require_new(location: str) -> None:
     from league.storage import urls
     from league.storage.notices import JournalError
+    from league.storage.opening import exists
 
     try:
-        path = urls.parse(location).path
+        place = urls.parse(location)
+        is_old = exists(place)
     except JournalError as error:
         raise CommandError(str(error), USAGE) from error
     # With an old journal the referee would take up old matches.
-    if path.exists():
-        raise CommandError(f"{path} exists already; friendly matches need a new journal")
+    if is_old:
+        raise CommandError(f"{place} exists already; friendly matches need a new journal")
 
 
 def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...], journal: str) -> SparringPlan:

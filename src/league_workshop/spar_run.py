@@ -99,11 +99,13 @@ class MatchPrinter(SparringWatcher):
     def __init__(self, plan: SparringPlan) -> None:
         self._plan = plan
 
-    def begun(self) -> None:
+    def begun(self, findings: str) -> None:
         plan = self._plan
         opponents = ", ".join(entrant.title for entrant in plan.entrants)
         matches = terminal.counted(plan.fixtures.matches, "friendly match")
         _print_line(f"{matches} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {opponents}")
+        if findings:
+            _print_line(findings)
 
     def happened(self, event: Event) -> None:
         trouble = trouble_in(event, self._plan.guest.agent_id)

@@ -18,6 +18,7 @@ from functools import partial
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
+from league.agent.probing import probe
 from league.agent.recovery import LiveJournal
 from league.events import Event
 from league.hosting import players, referees, serving
@@ -36,7 +37,6 @@ from league.terminal import USAGE, CommandError
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
-from league.transport.ping import Listener, ping
 from league_workshop.sparring_manager import REFEREE_ID, Fixtures, SparringManager
 
 LIMIT = jsonrpc.MANAGER_LIMIT
@@ -47,8 +47,8 @@ MOST_MATCHES = 1000
 class SparringWatcher:
     """Watches friendly matches. This one keeps silent."""
 
-    def begun(self) -> None:
-        """The guest answers, and the matches begin."""
+    def begun(self, findings: str) -> None:
+        """The guest answers, and the matches begin. `findings`: what its probe found out, in words."""
 
     def happened(self, event: Event) -> None:
         """Something has become true in the current match."""
@@ -80,16 +80,19 @@ class SparringPlan:
         return dict(zip(self.fixtures.opponents, titles, strict=True))
 
 
-async def require_player(url: str, client: HttpClient, limit_s: float) -> None:
-    """Refuse an address without a player. The matches will show everything else."""
-    answer = await ping(url, client, limit_s)
-    if answer.listener is Listener.NOBODY:
-        raise CommandError(
-            f"nobody can be reached at {url} ({answer.detail}): is the player running, and at this address?",
-            USAGE,
-        )
-    if answer.listener is Listener.WRONG_PATH:
-        raise CommandError(f"the server at {url} answered with {answer.detail}: it serves no player at this path")
+async def require_player(plan: SparringPlan, client: HttpClient) -> str:
+    """Refuse an address without a player. Return what else a probe found out; the matches will show the rest."""
+    findings = await probe(
+        plan.guest.endpoint,
+        client,
+        PING_S / plan.time_scale,
+        game=plan.fixtures.game_type,
+    )
+    if findings.is_refused:
+        raise CommandError(findings.in_words(), USAGE)
+    if findings.is_elsewhere:
+        raise CommandError(findings.in_words())
+    return findings.in_words()
 
 
 async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event) -> SparringManager:
@@ -97,8 +100,8 @@ async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event
     client = HttpClient()
     session = SparringSession(plan, client)
     try:
-        await require_player(plan.guest.endpoint, client, PING_S / plan.time_scale)
-        watcher.begun()
+        findings = await require_player(plan, client)
+        watcher.begun(findings)
         await session.open()
         await serving.until(stop, session.follow(watcher))
         refusal = session.manager.refusal
@@ -208,12 +211,12 @@ class SparringSession:
             setup.tell = runner.tell
         return await self._hosts[name].start(setup, partial(self._journal, role))
 
-    def _journal(self, role: Role, agent: Agent) -> LiveJournal:
+    async def _journal(self, role: Role, agent: Agent) -> LiveJournal:
         if role is not Role.PLAYER:
             agent.changed = self._changed
         # Only the referee's journal is kept on disk: the report is made from it.
-        location = self._plan.journal if role is Role.REFEREE else ""
-        return serving.open_journal(agent, location, {"role": role.value}, "full")
+        place = serving.journal_place(self._plan.journal) if role is Role.REFEREE else None
+        return await serving.open_journal(agent, place, {"role": role.value}, "full")
 
     def _referee(self, secrets: Mapping[str, str]) -> Machine:
         options = replace(

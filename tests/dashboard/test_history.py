@@ -34,7 +34,7 @@ def journal(tmp_path: Path) -> Iterator[CountingReader]:
     managed.play("A")
     path = on_disk(tmp_path / "journal.db", managed.events)
     with open_for_reading(path) as found:
-        yield CountingReader(path, found._reading)
+        yield CountingReader(found.place, found._tables)
 
 
 def test_every_position_is_the_league_that_a_replay_gives(
@@ -47,7 +47,7 @@ def test_every_position_is_the_league_that_a_replay_gives(
         moment = asked.at(seq)
         assert moment is not None
         assert (moment.seq, moment.last) == (seq, journal.last_seq)
-        assert moment.manager.snapshot() == replay(str(journal.path), seq).manager.snapshot()
+        assert moment.manager.snapshot() == replay(journal.place, seq).manager.snapshot()
         assert [moment.event] == [event for _, event in journal.read_chunk(seq - 1, 1)]
     assert [asked.at(one) for one in (0, -1, journal.last_seq + 1)] == [None, None, None]
 

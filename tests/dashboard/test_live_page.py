@@ -14,7 +14,7 @@ from tests.dashboard.test_league_view import rounds
 from tests.support.managed import Managed
 from tests.support.stories import SECRET
 
-HOSTILE = "<script>alert(1)</script> \" onload='x' {{ 7*7 }}"
+HOSTILE = "Ann & \" onload='x' {{ 7*7 }}"
 
 
 class Viewer:
@@ -84,7 +84,7 @@ def test_a_position_of_nobody_gets_everything_or_nothing_new(position: str) -> N
 
 @pytest.mark.requirement("TOKEN.never_shown")
 def test_names_by_others_are_text_and_show_no_token() -> None:
-    managed = Managed(players=2, referees=1)
+    managed = Managed(players=2, referees=1, title="<script>alert(1)</script>")
     managed.register("referee", 1, display_name=HOSTILE)
     managed.register("player", 1, display_name=HOSTILE)
     managed.register("player", 2, display_name=f"I am {SECRET}")
@@ -93,6 +93,7 @@ def test_names_by_others_are_text_and_show_no_token() -> None:
     page = Renderer(Links()).league(league_view(managed.manager))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
+    assert "Ann &amp; " in page
     assert "{{ 7*7 }}" in page
     assert "onload='" not in page
     assert SECRET not in page

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import msgspec
 import pytest
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from examples.games.nim import league_nim
 from league import events as e
@@ -24,6 +24,7 @@ from league_dashboard.match_view import match_page
 from league_dashboard.player_view import player_page
 from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
 from league_dashboard.sections import sections_of
+from league_games import kuhn_poker
 from league_records.explain import explain
 from league_records.match_facts import LeagueProgress, MatchFacts
 from tests.support.managed import Managed
@@ -42,7 +43,8 @@ def test_the_page_of_a_match_tells_what_explain_tells() -> None:
     assert page.explanation == told
     assert told.draw is not None
     assert told.draw.holds
-    assert f'data-seed="{told.draw.seed}" data-label="{told.league_id}|{told.match_id}|1"' in html
+    assert f'data-seed="{told.draw.seed}"' in html
+    assert f'data-label="{told.league_id}|{told.match_id}|1"' in html
     steps = [step for attempt in page.attempts for step in attempt.steps]
     assert len(steps) == sum(len(one.lines) for one in told.attempts)
     lines = [line for attempt in told.attempts for line in attempt.lines]
@@ -114,8 +116,8 @@ def test_results_on_a_page_of_a_player_are_its_own() -> None:
     winner, loser = match.players
     (won,) = pages[winner].matches
     (lost,) = pages[loser].matches
-    assert (won.outcome, won.points, won.opponent.agent_id) == ("won", (3, 0), loser)
-    assert (lost.outcome, lost.points, lost.opponent.agent_id) == ("lost", (0, 3), winner)
+    assert (won.outcome, won.points, won.opponent.agent_id) == ("won, by the referee's word", (3, 0), loser)
+    assert (lost.outcome, lost.points, lost.opponent.agent_id) == ("lost, by the referee's word", (0, 3), winner)
     html = Renderer(Links()).player(pages[loser])
     assert "0 : 3" in html
     assert "won" not in html.partition('class="phase"')[2].partition("</li>")[0]
@@ -241,6 +243,20 @@ def test_a_game_of_others_shows_its_board_too(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_moves_that_cannot_be_played_end_the_boards(moves: object, shown: int) -> None:
     assert len(board_views(ended(moves))) == shown
+
+
+def test_hidden_cards_are_on_the_page_after_the_end_and_not_before() -> None:
+    facts = ended([{"P01": "bet"}, {"P02": "call"}], "kuhn_poker")
+    assert isinstance(facts.result, e.ResultAccepted)
+    deal = kuhn_poker.DEALS.index(("K", "J"))
+    result = structs.replace(facts.result, details={"moves": facts.result.details["moves"], "draws": [deal, deal]})
+    boards = board_views(replace(facts, result=result))
+    captions = [board.caption for board in boards]
+    assert captions == ["Start", "Chance", "1. P01: bet", "2. P02: call", "Chance"]
+    assert [[cell.text for cell in row] for row in boards[3].rows] == [["K", "J", ""], ["bet", "call", ""]]
+    # In the second hand the players have swapped seats, and each stays in its own column.
+    assert [cell.text for cell in boards[4].rows[0]] == ["J", "K", ""]
+    assert board_views(replace(facts, result=None, status="ASSIGNED")) == ()
 
 
 def test_a_game_without_a_board_shows_none() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
@@ -20,7 +20,7 @@ from league.hosting.background import open_views
 from league.hosting.bare_posts import NOTHING_HERE
 from league.manager.league_manager import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
-from league.transport.http import Answer, HttpRequest
+from league.transport.http import Answer, HttpRequest, Response
 from league.transport.http_server import Limits, Server
 from league_dashboard import dashboard_server as served
 from league_dashboard.answer_times import Answering
@@ -161,8 +161,8 @@ def test_a_feed_goes_on_where_its_viewer_was() -> None:
     asyncio.run(test())
 
 
-def test_more_viewers_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "FEEDS", 2)
+def test_one_address_leaves_half_of_the_feeds_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "FEEDS", 4)
 
     async def test() -> None:
         async with watched() as (server, league, _):
@@ -172,6 +172,36 @@ def test_more_viewers_than_there_is_room_for_are_refused(monkeypatch: pytest.Mon
                 assert await feed.status() == 200
                 await feed.frame()
             assert await (await Feed.open(server)).status() == 503
+            # A feed that ends gives its place back.
+            feeds[0]._writer.close()
+            async with asyncio.timeout(WATCHDOG_S):
+                while await (await Feed.open(server)).status() == 503:
+                    pass
+
+    asyncio.run(test())
+
+
+def test_addresses_take_turns_when_pages_are_made() -> None:
+    async def test() -> None:
+        turns = served.Turns(waiting=8, pause=0, longest_pause_s=0)
+        made: list[str] = []
+
+        def page(address: str, name: str) -> Awaitable[Response]:
+            async def render() -> str:
+                made.append(name)
+                return name
+
+            return turns.page(address, render, "")
+
+        await turns.begin("")
+        greedy = [asyncio.ensure_future(page("greedy", f"greedy {number}")) for number in range(6)]
+        await asyncio.sleep(0)
+        other = asyncio.ensure_future(page("other", "other"))
+        await asyncio.sleep(0)
+        turns.end()
+        statuses = [response.status for response in await asyncio.gather(*greedy, other)]
+        assert made[:2] == ["greedy 0", "other"]
+        assert statuses == [200, 200, 200, 200, 503, 503, 200]
 
     asyncio.run(test())
 

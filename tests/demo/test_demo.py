@@ -126,7 +126,7 @@ def test_many_agents_share_processes(processes: Processes) -> None:
     document = played(processes, *ANY_PORT, "--players", "11", "--referees", "3")
     assert (document["rounds"], document["matches"], document["technical_losses"]) == (11, 55, 0)
     names = {row["player_id"]: row["display_name"] for row in document["standings"]}
-    assert names["P02"] == "Frequency P02"
+    assert names["P02"] == "Frequency-P02"
     assert len(names) == 11
 
 

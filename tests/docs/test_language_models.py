@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "how-to" / "play-with-a-language-model.md").read_text(en
 
 def test_the_page_leads_to_a_league_with_a_model_and_its_statistics(tmp_path: Path) -> None:
     with stand_in() as server, Processes(tmp_path) as processes:
-        text = PAGE.replace("http://127.0.0.1:11434/v1", server.base_url).replace("--model llama3.2", "--model prose")
+        text = PAGE.replace("http://127.0.0.1:11434/v1", server.base_url).replace("llm:llama3.2", "llm:prose")
         assert text.count(server.base_url) == 2
         reader = Reader(processes)
         reader.follow(blocks(text.replace(": llama3.2, at", ": prose, at")))

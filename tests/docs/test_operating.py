@@ -8,19 +8,28 @@ import http.client
 import json
 import re
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
+import yaml  # type: ignore[import-untyped]
+from compose_spec import PyCompose
 
+from league import __version__
+from league.agent.watch import HELP
 from league.cli.main import full_parser
 from league.hosting.options import ManagerOptions
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from tests.support.pages import ROOT, Reader, blocks
+from tests.support.postgres import PostgresServer
 from tests.support.processes import WATCHDOG_S, Process, Processes
 
 PAGE = (ROOT / "docs" / "how-to" / "operate-a-league.md").read_text(encoding="utf-8")
@@ -60,7 +69,7 @@ def test_a_league_is_backed_up_restored_and_watched_as_the_page_says(processes: 
 
 
 def service(name: str) -> configparser.SectionProxy:
-    unit = configparser.ConfigParser(interpolation=None)
+    unit = configparser.ConfigParser(interpolation=None, strict=False)  # a key may come twice
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # keys keep their capitals
     unit.read_string(text(name))
     return unit["Service"]
@@ -93,6 +102,35 @@ def test_the_services_start_a_league_that_answers_to_the_name_of_the_proxy(proce
         connection.request("GET", "/healthz", headers={"Host": host})
         assert connection.getresponse().status == status
         connection.close()
+
+
+EXPOSURE = 2.0
+
+
+@pytest.mark.parametrize("name", ["league-manager.service", "league-referee.service"])
+def test_the_services_keep_few_rights(name: str) -> None:
+    unit = service(name)
+    protections = [key for key in unit if key.startswith(("Protect", "Private", "Restrict"))]
+    assert len(protections) > 12
+    assert not [key for key in protections if unit[key] == "no"]
+    assert unit["CapabilityBoundingSet"] == ""
+    assert unit["SystemCallErrorNumber"] == "EPERM", "a call that is refused is an error, not the end of the process"
+    rating = shutil.which("systemd-analyze")
+    if rating is None:  # no system without systemd runs the unit
+        return
+    done = subprocess.run(
+        [rating, "security", "--offline=true", str(DEPLOY / name)], capture_output=True, text=True, check=True
+    )
+    [exposure] = re.findall(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
+    assert float(exposure) < EXPOSURE
+
+
+def test_the_rules_for_alerts_use_what_the_agents_measure() -> None:
+    expressions = re.findall(r"expr: (.+)", text("alerts.yml"))
+    used = {metric for expression in expressions for metric in re.findall(r"league_[a-z_]+", expression)}
+    assert len(used) > 5
+    assert used <= HELP.keys()
+    assert text("alerts.yml").count("action:") == len(expressions)
 
 
 def test_proxies_pass_on_whole_messages_to_where_the_manager_is() -> None:
@@ -133,3 +171,110 @@ def test_the_composed_services_find_each_other_and_are_healthy(processes: Proces
     assert kind == "CMD"
     asked = [word.replace(INSIDE, f"127.0.0.1:{manager.port}") for word in arguments]
     subprocess.run([sys.executable, *asked], check=True, timeout=WATCHDOG_S)
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose-postgres.yaml"])
+def test_the_compose_files_are_what_the_specification_takes(name: str) -> None:
+    document = yaml.safe_load(text(name))
+    services = PyCompose.from_json(json.dumps(document)).service_names()
+    assert set(services) == set(document["services"])
+    commands = [service["command"] for service in document["services"].values() if "command" in service]
+    for command in commands:
+        full_parser().parse_args(command)
+    volumes = [volume.partition(":") for service in document["services"].values() for volume in service["volumes"]]
+    assert {volume for volume, _, _ in volumes} == set(document["volumes"])
+
+
+class Composed:
+    """The services of compose-postgres.yaml as processes of this machine, with a database server of ours."""
+
+    def __init__(self, processes: Processes, server: PostgresServer) -> None:
+        self._services = yaml.safe_load(text("compose-postgres.yaml"))["services"]
+        self._processes = processes
+        inside = "postgresql://league@postgres/league?schema=spring"
+        self.journals = server.new_url()
+        self._replaced = {inside: self.journals, "0.0.0.0": "127.0.0.1", ":/srv/league": str(processes.folder)}
+        for name in ("manager", "standby"):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self._replaced[f"http://{name}:8000"] = f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+    def words(self, words: list[str]) -> list[str]:
+        changed = []
+        for word in words:
+            for inside, here in self._replaced.items():
+                word = word.replace(inside, here)
+            changed.append(word)
+        return changed
+
+    def up(self, name: str, said: str) -> Process:
+        words = self.words(self._services[name]["command"])
+        port = "0"
+        if name in ("manager", "standby"):
+            port = self._replaced[f"http://{name}:8000"].rpartition(":")[2]
+        process = Process(name, [*words, "--port", port], self._processes.folder)
+        self._processes.started.append(process)
+        process.said(said)
+        return process
+
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
+        """A command that the page has us run inside a container."""
+        return self._processes.run(*self.words(shlex.split(line)))
+
+
+def test_the_composed_services_with_a_database_survive_the_loss_of_the_manager(
+    processes: Processes, postgres: PostgresServer
+) -> None:
+    composed = Composed(processes, postgres)
+    manager = composed.up("manager", "ready: ")
+    standby = composed.up("standby", "standing by at ")
+    referees = [composed.up(name, "registered as ") for name in ("referee_1", "referee_2")]
+    players = composed.up("players", "ready: ")
+    manager.said("player P04 ")
+    [line] = re.findall(r"exec manager league (start .*)", PAGE)
+    assert composed.run(line).returncode == 0
+    manager.said("round 1 of 3 ")
+    manager.kill()
+    standby.said("the league is over")
+    assert [process.wait() for process in (players, *referees)] == [0, 0, 0]
+    done = processes.run("verify", f"{composed.journals}*", "--json")
+    assert (done.returncode, json.loads(done.stdout)["matches"]) == (0, 6), done
+    # The one that was lost is started again, and stands by.
+    composed.up("manager", "standing by at ")
+
+
+# --- clusters ---------------------------------------------------------------------------------------------------------
+
+CLUSTER = DEPLOY / "kubernetes"
+
+
+def manifests(*names: str) -> list[dict[str, Any]]:
+    return [manifest for name in names for manifest in yaml.safe_load_all((CLUSTER / name).read_text("utf-8"))]
+
+
+def test_the_manifests_are_what_kubernetes_takes() -> None:
+    [customization] = manifests("kustomization.yaml")
+    listed = customization["resources"]
+    assert sorted(listed) == sorted({path.name for path in CLUSTER.iterdir()} - {"kustomization.yaml"})
+    assert customization["images"] == [{"name": "agent-league", "newTag": __version__}]
+    for manifest in manifests(*listed):
+        kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
+    for container in containers():
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def containers() -> list[dict[str, Any]]:
+    pods = [
+        manifest["spec"]["template"]["spec"]
+        for manifest in manifests("manager.yaml", "referees.yaml", "players.yaml")[1:]
+    ]
+    assert all(pod["securityContext"]["runAsUser"] == 10001 for pod in pods), "the user of the image"
+    assert "--uid 10001" in text("Dockerfile")
+    return [container for pod in pods for container in pod["containers"]]
+
+
+def test_the_containers_of_the_cluster_start_with_commands_of_ours() -> None:
+    for container in containers():
+        arguments = full_parser().parse_args(container["args"])
+        assert container["ports"][0]["containerPort"] == int(arguments.port)

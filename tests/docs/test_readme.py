@@ -48,6 +48,12 @@ def test_the_player_is_the_example_of_the_same_name() -> None:
     assert body(shown) == body(example)
 
 
+def test_the_table_has_every_command() -> None:
+    table = re.findall(r"^\| ([A-Z][^|]+) \| (`.+`) \|$", PAGE, re.MULTILINE)
+    commands = [name for _, names in table for name in re.findall(r"`([a-z-]+)`", names)]
+    assert sorted(commands) == sorted(command_parsers())
+
+
 def test_what_is_not_there_yet_is_not_there() -> None:
     """Whoever builds one of these takes it out of the sentence."""
     [missing] = re.findall(r"^Not yet: .+?\.\s", PAGE, re.DOTALL | re.MULTILINE)
@@ -56,6 +62,6 @@ def test_what_is_not_there_yet_is_not_there() -> None:
         "the kit for referees and managers": choices("check", "role") != ["player"],
         "journals in PostgreSQL": find_spec("league.storage.postgres") is not None,
         "`mcp`": find_spec("league_mcp.offered_turns") is not None,
-        "`llm`": "llm" in strategies.known() or find_spec("league_minds.llm") is not None,
+        "`llm`": "llm" in strategies.known() or find_spec("league_minds.asking") is not None,
     }
     assert {what: what in missing for what in there} == {what: not built for what, built in there.items()}

@@ -28,6 +28,8 @@ from tests.support.processes import Process, Processes
 from tests.support.scripts import Reaction, always, on
 
 FEWEST = 400
+AGENTS = [*((role, "compat") for role in ROLES), ("manager", "strict")]
+"""A strict manager also refuses names that a manager in compat accepts under a number or with an id in front."""
 NOTES = (RequestRefused, DeviationRecorded, AgentApplied, IdentityContested)
 """Events that change nothing but the note about whoever was refused, or waits for the operator."""
 
@@ -37,38 +39,41 @@ def journal_of(reader: JournalReader) -> str:
     return repr([encode(one) for one in reader.events() if not isinstance(one, NOTES)])
 
 
-def checked(processes: Processes, role: str, agent: Process, listen: int | None) -> CheckReport:
+def checked(processes: Processes, role: str, agent: Process, listen: int | None, profile: str) -> CheckReport:
     """The whole catalogue against an agent of ours; its journal is observed too."""
+    options = Options(agent.endpoint, listen, profile=profile)
     with open_for_reading(processes.journal(role)) as reader:
 
         async def also() -> str:
             return journal_of(reader)
 
-        return asyncio.run(run(Options(agent.endpoint, listen), role, also))
+        return asyncio.run(run(options, role, also))
 
 
-def started(processes: Processes, role: str) -> tuple[Process, int | None]:
+def started(processes: Processes, role: str, profile: str) -> tuple[Process, int | None]:
     """An agent for the kit, and the port where the kit is its manager, if it is."""
     if role == "manager":
-        return processes.manager(players=2, referees=2), None
+        return processes.manager(players=2, referees=2, profile=profile), None
     port = free_port()
     manager = f"http://127.0.0.1:{port}/mcp"
-    return processes.start(role, role, manager=manager, journal=processes.journal(role)), port
+    return processes.start(role, role, manager=manager, journal=processes.journal(role), profile=profile), port
 
 
 @pytest.mark.requirement("HTTP.framing")
 @pytest.mark.requirement("KEEPING.refused_changes_nothing")
-@pytest.mark.parametrize("role", ROLES)
-def test_every_bad_input_gets_its_exact_answer_and_changes_nothing(processes: Processes, role: str) -> None:
-    agent, port = started(processes, role)
-    report = checked(processes, role, agent, port)
-    assert report.counts == {Verdict.PASS: len(catalogue(role))}, told(report)
+@pytest.mark.parametrize(("role", "profile"), AGENTS)
+def test_every_bad_input_gets_its_exact_answer_and_changes_nothing(
+    processes: Processes, role: str, profile: str
+) -> None:
+    agent, port = started(processes, role, profile)
+    report = checked(processes, role, agent, port, profile)
+    assert report.counts == {Verdict.PASS: len(catalogue(role, profile))}, told(report)
     assert agent.stop() == 0
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_the_catalogue_is_large_and_its_rows_are_known_by_name_and_clause(role: str) -> None:
-    rows = catalogue(role)
+@pytest.mark.parametrize(("role", "profile"), AGENTS)
+def test_the_catalogue_is_large_and_its_rows_are_known_by_name_and_clause(role: str, profile: str) -> None:
+    rows = catalogue(role, profile)
     assert len(rows) >= FEWEST
     assert [name for name, count in Counter(one.id for one in rows).items() if count > 1] == []
     assert {one.clause for one in rows} <= set(clauses())
@@ -163,7 +168,11 @@ def test_the_command_finds_out_the_role_and_writes_the_usual_reports(
 
 def test_the_command_lists_the_catalogue_and_says_what_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--hostile", "--list", "--role", "manager", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(catalogue("manager"))
+    assert len(json.loads(capsys.readouterr().out)) == len(catalogue("manager", "compat"))
+    assert main(["check", "--hostile", "--list", "--role", "manager", "--profile", "strict", "--json"]) == 0
+    strict = [row["id"] for row in json.loads(capsys.readouterr().out)]
+    assert len(strict) == len(catalogue("manager", "strict"))
+    assert "league_register_request.name-that-is-taken" in strict
     assert main(["check", "--hostile", "http://127.0.0.1:9/mcp"]) == 2
     assert (
         "http://127.0.0.1:9/mcp: the connection was refused: nobody listens at this address. Is the agent running?"

@@ -151,7 +151,8 @@ def test_what_is_behind_an_endpoint_is_told_to_the_operator_alone(processes: Pro
         assert (answer["error_code"], answer["context"]) == ("E025", {}), what
         assert answer["reason"] == f"{at('127.0.0.1', ports[what])} does not answer"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    details = {one["endpoint"]: one["detail"] for one in lines if one.get("failed") == "ping"}
+    failures = [line for line in lines if line["event"] == "call_failed" and line["message_type"] == "ping"]
+    details = {line["endpoint"]: line["detail"] for line in failures}
     assert details.keys() == {at("127.0.0.1", port) for port in ports.values()}
     assert len(set(details.values())) == 2
     assert processes.bugs == []

@@ -66,8 +66,8 @@ def test_a_league_error_is_acknowledged_logged_and_shown(processes: Processes, t
     assert agent.stop() == 0
     assert "secret" not in agent.output
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-    errors = [line for line in lines if "error" in line]
-    assert [(one["error"], one["letter"]) for one in errors] == [("E012", "LEAGUE_ERROR")] * 6
+    errors = [(line["code"], line["message_type"]) for line in lines if line["event"] == "error_received"]
+    assert errors == [("E012", "LEAGUE_ERROR")] * 6
     assert "secret" not in log.read_text("utf-8")
 
 

@@ -112,5 +112,6 @@ def test_the_diarist_learns_what_went_wrong_and_how_it_ended(processes: Processe
         "rank": mine["rank"],
         "points": mine["points"],
         "champion_id": next(iter(final.values()))["player_id"],
+        "players": len(final),
     }
     assert (history["standing"]["rank"], history["standing"]["points"]) == (mine["rank"], mine["points"])

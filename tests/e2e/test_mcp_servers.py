@@ -178,7 +178,10 @@ def test_who_names_its_version_of_mcp_is_answered_in_it_or_refused_before_anythi
     assert unknown["error"]["code"] == -32602
     referee = processes.referee(manager)
     assert ask(referee.endpoint, "ping", {}, "2025-11-25") == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
-    assert ask(referee.endpoint, "ping", {}) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"matches": []}})
+    assert ask(referee.endpoint, "ping", {}) == (
+        200,
+        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": []}},
+    )
 
 
 @pytest.mark.requirement("RPC.mcp_answers")

@@ -102,7 +102,9 @@ def test_players_and_referees_of_every_kind_make_one_league(processes: Processes
     with ExitStack() as stack:
         agents: list[Peer] = [stack.enter_context(make()) for make in REFEREES.values()]
         agents += [stack.enter_context(Peer(name, convention=one)) for name, one in conventions.items()]
-        referee = processes.referee(manager, max_concurrent_matches=8)
+        # With the key it is the operator's own, and plays with those that referees by others cannot call.
+        key = (processes.folder / "enrolment-key").read_text().strip()
+        referee = processes.referee(manager, max_concurrent_matches=8, enrolment_key=key)
         for agent in agents:
             agent.register(manager.endpoint)
         good = processes.players(manager, count=ours)

@@ -244,7 +244,13 @@ def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processe
         lines = processes.run("agents", "--manager", manager.endpoint).stdout.splitlines()
         shown = {line.split()[0]: line for line in lines if line}
         assert " registered " in shown["P01"]
-        assert " not answering since " in shown["P03"]
+        assert " not answering " in shown["P03"]
+        manager.said('player P03 "Una": nobody answers at http://127.0.0.1:9/mcp: connection refused. Start the agent')
+        details = processes.run("agents", "P03", "--manager", manager.endpoint).stdout
+        assert "not answering since " in details
+        assert "nobody answers at http://127.0.0.1:9/mcp: connection refused. Start the agent" in " ".join(
+            details.split()
+        )
         refused = give(processes, manager, "start")
         assert (refused.returncode, refused.stdout) == (1, "")
         assert 'player P03 "Una" at http://127.0.0.1:9/mcp is not answering since ' in refused.stderr
@@ -289,18 +295,27 @@ def test_the_token_is_kept_for_its_owner_alone_and_nowhere_else(processes: Proce
     assert manager.stop() == 0
     processes.run("export", "manager.db", "--to", "out", "--format", "json")
     holders = [one for one in processes.folder.rglob("*") if one.is_file() and token.encode() in one.read_bytes()]
-    assert holders == [processes.folder / "admin-token"]
+    # The journal holds the secrets of the league, and is for its owner alone too.
+    assert set(holders) == {processes.folder / "admin-token", processes.folder / "manager.db"}
+    assert {stat.S_IMODE(one.stat().st_mode) for one in holders} == {0o600}
 
 
-def test_a_lost_token_is_replaced_at_the_next_start(processes: Processes) -> None:
+@pytest.mark.parametrize("what", ["lost", "replaced"])
+def test_the_token_of_the_journal_is_written_to_its_file_at_the_next_start(processes: Processes, what: str) -> None:
     manager = processes.manager(players=2)
-    old = token_of(processes.folder)
+    token = token_of(processes.folder)
     assert manager.stop() == 0
-    (processes.folder / "admin-token").unlink()
+    file = processes.folder / "admin-token"
+    if what == "lost":
+        file.unlink()
+    else:
+        file.write_text("an-older-token-of-another-league\n")
     manager = processes.manager(players=2)
-    new = token_of(processes.folder)
-    assert not [line for line in manager.lines if new in line]
-    assert (post(manager, "pause", old)[0], post(manager, "pause", new)[0]) == (401, 409)
+    assert token_of(processes.folder) == token
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not [line for line in manager.lines if token in line]
+    answers = [post(manager, "pause", shown)[0] for shown in ("an-older-token-of-another-league", token)]
+    assert answers == [401, 409]
 
 
 def test_the_environment_may_say_the_token_on_both_sides(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from league.events import EndpointsChanged, LeagueCreated
+import pytest
+
+from league.events import EndpointsChanged, LeagueCreated, TrustChanged
 from tests.support.processes import Option, Processes
 
 MADE_WITH: dict[str, Option] = {"players": 3, "rounds": 2, "profile": "strict", "late": "admit", "league_id": "spring"}
@@ -66,3 +68,26 @@ def test_a_restart_keeps_the_rule_about_endpoints_and_may_change_it(processes: P
     assert created.settings.allow_endpoint == ("10.1.0.0/16", "lab:8101")
     changes = [event.endpoints for event in processes.events("manager", EndpointsChanged)]
     assert changes == ["local", "lan"]
+
+
+@pytest.mark.requirement("TRUST.never_public")
+def test_trust_in_addresses_is_announced_kept_and_never_public(processes: Processes) -> None:
+    journal = processes.journal("manager")
+    for arguments in (("--trust", "class", "--endpoints", "public"), ("--endpoints", "public", "--trust", "class")):
+        done = processes.run("manager", "--port", "0", "--journal", journal, *arguments)
+        assert (done.returncode, "--trust class believes addresses" in done.stderr) == (2, True)
+        assert not journal.exists()
+    announced = "--trust class: whoever shares an address with a referee can report for it"
+    first = processes.manager(**MADE_WITH, trust="class")
+    first.said(announced)
+    assert first.stop() == 0
+    again = processes.start("manager", journal=journal)
+    again.said(announced)
+    assert again.stop() == 0
+    done = processes.run("manager", "--port", "0", "--journal", journal, "--endpoints", "public")
+    assert (done.returncode, "--trust class believes addresses" in done.stderr) == (2, True)
+    doubting = processes.start("manager", journal=journal, trust="tokens")
+    assert doubting.stop() == 0
+    assert "--trust tokens counts from now on: it was class" in doubting.lines
+    assert not any(line.startswith(announced) for line in doubting.lines)
+    assert [event.trust for event in processes.events("manager", TrustChanged)] == ["tokens"]

@@ -59,7 +59,7 @@ def test_a_league_of_names_classes_and_objects_is_played_to_its_end(capfd: pytes
     threads = threading.active_count()
     table, again = asyncio.run(played())
     assert table == again
-    assert {row["display_name"] for row in table} == {"Mine", "Even P02", "Always Odd P03"}
+    assert {row["display_name"] for row in table} == {"Mine", "Even-P02", "Always-Odd-P03"}
     assert sum(int(str(row["played"])) for row in table) == 6
     assert len(mine.history) == 2
     assert mine.result is not None

@@ -22,7 +22,7 @@ from league.player.strategies import Turn
 from league.terminal import CommandError
 from league_experiments.series import MatchEnd
 from league_experiments.tournament import Score, score_of, tournament
-from league_statistics import points
+from league_statistics.points import points_interval
 from tests.support.pages import ROOT, blocks
 
 MINE = """
@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_results_however_many_processes_share_the_w
     alone = tournament(["random", "frequency"], jobs=1, **settings)
     shared = tournament(["random", "frequency"], jobs=3, **settings)
     assert same(alone.document) == same(shared.document)
-    assert [one.result.ends for one in alone.pairs] == [one.result.ends for one in shared.pairs]
+    assert [one.result.ends for one in alone.played] == [one.result.ends for one in shared.played]
     assert same(tournament(["random", "frequency"], jobs=1, meetings=1_200, seed=12).document) != same(alone.document)
 
 
@@ -108,10 +108,13 @@ def test_the_rules_decide_as_in_a_league() -> None:
 def test_a_strategy_is_called_and_told_as_in_a_league() -> None:
     DIARISTS.clear()
     tournament([Diarist, "always_odd"], meetings=3, seed=5)
-    diary = DIARISTS[-1].diary
-    assert diary[0] == ("M1", "P02", 0)
-    assert diary[2] == ("M2", "P02", 1)
-    for match, role in zip(diary[1::2], ("PLAYER_A", "PLAYER_B", "PLAYER_A"), strict=True):
+    diary = DIARISTS[1].diary
+    # The first of the two is the one whose digest comes first.
+    rival = diary[0][1]
+    roles = {"P02": ("PLAYER_A", "PLAYER_B", "PLAYER_A"), "P01": ("PLAYER_B", "PLAYER_A", "PLAYER_B")}[rival]
+    assert diary[0] == ("M1", rival, 0)
+    assert diary[2] == ("M2", rival, 1)
+    for match, role in zip(diary[1::2], roles, strict=True):
         assert (match.role, match.my_choice, match.opponent_choice) == (role, "even", "odd")
         assert match.outcome == ("WIN" if match.drawn_number % 2 == 0 else "LOSS")
 
@@ -128,7 +131,9 @@ def test_what_a_strategy_remembers_is_what_its_index_says() -> None:
             return "odd"
 
     tournament([Watcher, "mirror"], meetings=10, seed=9)
-    assert seen[1:] == [("odd", "odd")] * 8
+    # The first five matches are played again, to see whether the strategy is repeatable.
+    assert seen[1:9] == [("odd", "odd")] * 8
+    assert seen[9:] == seen[:4]
 
 
 def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> None:
@@ -252,9 +257,11 @@ def test_matches_that_repeat_each_other_move_for_move_are_one_observation(mine: 
     assert [(row["played"], row["distinct_matches"]) for row in document["standings"]] == [(40, 2), (40, 2)]
     for row in document["standings"]:
         assert row["wins"] + row["draws"] + row["losses"] == 40
-        # As uncertain as two matches, and not as certain as forty.
-        assert row["interval"] == list(points.interval(*(row[name] / 20 for name in ("wins", "draws", "losses"))))
-        assert row["interval"][0] <= row["points_per_match"] <= row["interval"][1]
+        low, high = row["interval"]
+        assert low <= row["points_per_match"] <= high
+        # Forty matches do not prove that the next one is the same, but seats are not luck.
+        pooled_low, pooled_high = points_interval(row["wins"], row["draws"], row["losses"])
+        assert 0 < high - low <= pooled_high - pooled_low
     opened = tournament(strategies, game="tic_tac_toe", meetings=60, openings=6, seed=1).document
     assert opened["distinct_matches"] == 12
     by_chance = tournament(["random", "always_odd"], game="tic_tac_toe", meetings=40, seed=1).document
@@ -292,7 +299,7 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(played: int, cha
     truth = 3 * chances[0] + chances[1]
     for _ in range(runs):
         ends = dice.choices((0, 1, 2), chances, k=played)
-        low, high = points.interval(ends.count(0), ends.count(1), ends.count(2))
+        low, high = points_interval(ends.count(0), ends.count(1), ends.count(2))
         held += low <= truth <= high
     assert held / runs >= 0.93
     assert 0 <= low <= high <= 3
@@ -309,7 +316,9 @@ def run_script(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "compare-strategies.md").read_text("utf-8")
-    (script,) = [block.text for block in blocks(page) if "league.tournament(" in block.text]
+    (script,) = [
+        block.text for block in blocks(page) if "league.tournament(" in block.text and "def main" in block.text
+    ]
     done = run_script(tmp_path, script.replace("seed=7", "seed=7, jobs=2"))
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[0] for line in sorted(done.stdout.splitlines())] == ["frequency", "mirror", "random"]
@@ -490,3 +499,13 @@ def _is_running(pid: int) -> bool:
         return False
     state = Path(f"/proc/{pid}/stat")
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_built_in_strategies_say_so_when_they_do_not_fit_a_game(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--strategy", "frequency,random,always_odd", "--meetings", "2", "--jobs", "1"]
+    assert main(["tournament", *arguments, "--game", "tic_tac_toe"]) == 0
+    out = capsys.readouterr().out
+    assert "frequency is made for even_odd: in tic_tac_toe it chooses at random." in out
+    assert "always_odd is made for even_odd: in tic_tac_toe it always takes the last option." in out
+    assert main(["tournament", *arguments]) == 0
+    assert "is made for" not in capsys.readouterr().out

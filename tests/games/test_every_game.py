@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 
 from examples.games.nim import league_nim
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
-from league.games.contract import SEATS, Game, Seat, Verdict, opponent, points
+from league.games.contract import SEATS, Game, Mover, Seat, Verdict, opponent, points
+from league_games import connect_four, cop_and_thief, kuhn_poker
 
-GAMES = (even_odd.GAME, rock_paper_scissors.GAME, rock_paper_scissors.best_of(5), tic_tac_toe.GAME, league_nim.GAME)
+GAMES = (
+    even_odd.GAME,
+    rock_paper_scissors.GAME,
+    rock_paper_scissors.best_of(5),
+    tic_tac_toe.GAME,
+    connect_four.GAME,
+    kuhn_poker.GAME,
+    cop_and_thief.GAME,
+    league_nim.GAME,
+)
 PLAYERS = ("P01", "P02")
 WINNERS: tuple[Seat | None, ...] = (*SEATS, None)
 JSON = st.recursive(
@@ -38,13 +48,20 @@ def made(data: st.DataObject, game: Game, state: object) -> dict[Seat, str]:
     }
 
 
+def events(mover: Mover) -> list[int]:
+    """The numbers that chance may draw."""
+    if not mover.weights:
+        return list(range(1, 11))
+    return [number for number, weight in enumerate(mover.weights) if weight]
+
+
 def walk(data: st.DataObject, game: Game) -> Iterator[object]:
     """The states of one game, from start to end."""
     state = game.rules.start()
     yield state
     while (mover := game.rules.to_move(state)).kind != "nobody":
         if mover.kind == "chance":
-            state = game.rules.draw(state, data.draw(st.integers(1, 10), label="drawn"))
+            state = game.rules.draw(state, data.draw(st.sampled_from(events(mover)), label="drawn"))
         else:
             state = game.rules.play(state, made(data, game, state))
         yield state
@@ -127,11 +144,23 @@ def test_a_game_ends_within_its_turns(game: Game, data: st.DataObject) -> None:
 
 @every_game
 @given(data=st.data())
-def test_a_game_gives_three_points_or_two(game: Game, data: st.DataObject) -> None:
+def test_a_game_with_a_single_draw_draws_once_after_the_last_choice(game: Game, data: st.DataObject) -> None:
+    movers = [game.rules.to_move(state).kind for state in walk(data, game)]
+    draws_once_at_the_end = movers.count("chance") == 1 and movers[-2:] == ["chance", "nobody"]
+    assert game.single_draw_last == draws_once_at_the_end
+
+
+@every_game
+@given(data=st.data())
+def test_a_game_gives_three_points_or_two_unless_it_is_scored_by_margin(game: Game, data: st.DataObject) -> None:
     *_, end = walk(data, game)
     outcome = game.rules.outcome(end)
     assert outcome is not None
-    given_points = points(outcome.winner)
+    given_points = game.scoring.points(outcome.winner, technical=False, returns=outcome.returns)
+    if game.scoring.by_margin:
+        assert all(0 <= share <= game.scoring.most for share in given_points)
+        return
+    assert given_points == points(outcome.winner)
     if outcome.winner is None:
         assert given_points == (1, 1)
     else:
@@ -177,7 +206,7 @@ def test_no_state_holds_one_choice_of_a_simultaneous_phase_without_the_other(gam
 @given(data=st.data())
 def test_a_view_before_the_draw_does_not_depend_on_what_the_other_chose(game: Game, data: st.DataObject) -> None:
     state = a_state(data, game)
-    if game.rules.to_move(state).seats != SEATS:
+    if not game.single_draw_last or game.rules.to_move(state).seats != SEATS:
         return
     moves = made(data, game, state)
     for seat in SEATS:
@@ -197,6 +226,8 @@ def test_the_details_of_a_played_game_prove_its_outcome(game: Game, data: st.Dat
     reported = json.loads(json.dumps(game.wire.details(end, PLAYERS, technical=False)))
     verdict = game.wire.verdict(reported, PLAYERS)
     assert (verdict.kind, verdict.winner) == ("confirmed", outcome.winner)
+    if game.wire.response_type == "GAME_MOVE_RESPONSE":
+        assert verdict.returns == outcome.returns
     assert [winner for winner in WINNERS if not verdict.contradicts(winner)] == [outcome.winner]
 
 
@@ -229,7 +260,7 @@ def test_a_technical_loss_at_the_join_shows_nobodys_choice(game: Game) -> None:
 
 @every_game
 @given(
-    details=st.dictionaries(st.sampled_from(["choices", "moves", "drawn_number", "status"]), JSON),
+    details=st.dictionaries(st.sampled_from(["choices", "moves", "draws", "drawn_number", "status"]), JSON),
     moves=st.lists(st.dictionaries(st.sampled_from([*PLAYERS, "P03"]), JSON, max_size=2), max_size=4),
     listed=st.booleans(),
 )

@@ -12,10 +12,22 @@ import pytest
 
 from examples.games.nim import league_nim
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
-from league.games.contract import SEATS, Game, points
+from league.games.contract import SEATS, Game
+from league_games import connect_four, cop_and_thief, kuhn_poker
 
 FILES = Path(__file__).parent / "playthroughs"
-GAMES = {game.name: game for game in (even_odd.GAME, rock_paper_scissors.GAME, tic_tac_toe.GAME, league_nim.GAME)}
+GAMES = {
+    game.name: game
+    for game in (
+        even_odd.GAME,
+        rock_paper_scissors.GAME,
+        tic_tac_toe.GAME,
+        league_nim.GAME,
+        connect_four.GAME,
+        kuhn_poker.GAME,
+        cop_and_thief.GAME,
+    )
+}
 PLAYERS = ("P01", "P02")
 # A recording is whatever JSON a game makes; its exact shape is what the files are there to hold.
 Recording = dict[str, Any]
@@ -48,7 +60,7 @@ def ended(game: Game, state: object, pending: dict[str, str] | None) -> Recordin
     verdict = game.wire.verdict(details, PLAYERS)
     return {
         "winner": None if outcome is None else outcome.winner,
-        "points": None if outcome is None else list(points(outcome.winner)),
+        "points": None if outcome is None else list(game.scoring.points(outcome.winner, False, outcome.returns)),
         "reason": None if outcome is None else outcome.explanation(PLAYERS),
         "game_result": game.wire.game_result(state, PLAYERS, technical, open_phase),
         "details": details,

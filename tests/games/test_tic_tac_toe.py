@@ -75,7 +75,12 @@ def test_the_call_offers_the_free_cells_and_shows_the_board() -> None:
     assert GAME.wire.move_request(marked("40"), PLAYER_A) == {
         "move_type": "mark_cell",
         "valid_options": ["1", "2", "3", "5", "6", "7", "8"],
-        "context": {"your_mark": "X", "board": ["O", "", "", "", "X", "", "", "", ""]},
+        "context": {
+            "your_mark": "X",
+            "board": ["O", "", "", "", "X", "", "", "", ""],
+            "seat": "A",
+            "history": [{"A": "4"}, {"B": "0"}],
+        },
     }
     assert GAME.wire.response_type == "GAME_MOVE_RESPONSE"
     assert GAME.wire.illegal_move == "E024"
@@ -110,7 +115,8 @@ def test_without_moves_nothing_is_confirmed() -> None:
         ([{"P03": "0"}], "move 1: not a choice of one of the two players"),
         ([{"P01": 0}], "move 1: not a choice of one of the two players"),
         ([{}], "move 1: to move"),
-        (["0"], "move 1: not an object"),
+        ([0], "move 1: not an object"),
+        (["9"], "move 1: seat 0 may not play '9'"),
     ],
 )
 def test_moves_nobody_could_have_made_are_impossible(reported: object, note: str) -> None:

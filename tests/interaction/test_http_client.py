@@ -104,7 +104,7 @@ async def test_any_status_is_a_reply_and_no_redirect_is_followed(status: str) ->
     said = answer(b"{}", "Location: http://127.0.0.1:1/", "Content-Type: application/json", status=status)
     async with ScriptedServer(saying(said)) as server, calling() as client:
         reply = await client.post(server.url, BODY, LONG, LIMIT)
-    assert reply == HttpReply(int(status[:3]), b"{}", None, "application/json")
+    assert reply == HttpReply(int(status[:3]), b"{}", None, "application/json", location="http://127.0.0.1:1/")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Awaitable
 from contextlib import closing
-from email.utils import parsedate_to_datetime
+from email.utils import formatdate, parsedate_to_datetime
 from functools import partial
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import pytest
 
 from league.transport.http import AccessPolicy, App, HttpRequest, LaterResponse, Limits, Response
 from league.transport.http_connection import ServerConnection
-from league.transport.http_response import whole_answer
+from league.transport.http_response import _date_line, whole_answer
 from league.transport.http_router import Router
 from league.transport.http_server import ConnectionTable, serve
 from tests.support.http_servers import CLOSE, HOST, LIMITS, RecordingHandler, chunked, error_of, message, serving
@@ -393,3 +393,8 @@ async def test_a_handler_that_does_not_end_does_not_hold_up_the_close() -> None:
     await ending
     freed.set()
     await until(lambda: table.requests == 0)
+
+
+@pytest.mark.parametrize("second", [0, 951_782_400, 1_709_164_799, 1_798_761_599, 4_102_444_799])
+def test_the_date_of_an_answer_is_written_as_mail_writes_it(second: int) -> None:
+    assert _date_line(second).decode() == f"date: {formatdate(second, usegmt=True)}\r\n"

@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +131,7 @@ class Disk(MemoryJournal):
     """A journal that cannot be written while the disk is full; then a new epoch begins."""
 
     is_full = keeps_letters = is_volatile = False
+    head = None
 
     def __init__(self, notify: Notify) -> None:
         super().__init__()
@@ -252,3 +254,89 @@ async def test_callers_are_judged_as_at_mcp_and_by_the_token(raw: bytes, status:
 
 def test_the_table_of_orders_has_what_the_manager_obeys() -> None:
     assert [row.name for row in ORDER_TABLE] == list(ORDERS)
+
+
+# --- a new admin token ------------------------------------------------------------------------------------------------
+
+NEW = "tok_admin_that-is-new"
+
+
+def rotation(secret: str = NEW, key: str = "k", target: str = "admin", token: str = TOKEN) -> bytes:
+    body = json.dumps({"target": target, "key": key, "secret": secret}).encode()
+    return request("rotate-token", body).replace(f"Bearer {TOKEN}".encode(), f"Bearer {token}".encode())
+
+
+@on_every_loop
+async def test_a_replaced_token_is_refused_and_the_same_order_may_be_repeated_with_the_new_one() -> None:
+    async with manager() as (port, disk):
+        disk.is_out = True
+        assert b"E041" in await exchange(port, rotation())
+        disk.is_out = False
+        while statuses(done := await exchange(port, rotation())) != [200]:
+            assert b"E041" in done
+            await asyncio.sleep(0.02)
+        refused = await exchange(port, rotation())
+        assert statuses(refused) == [401]
+        assert b"replaced" in refused
+        assert statuses(await exchange(port, rotation(token=NEW))) == [200]
+        # The key of one order does not vouch for another secret, and nobody goes back to an old one.
+        other = await exchange(port, rotation("tok_admin_of-somebody-else", token=NEW))
+        assert (statuses(other), b"E023" in other) == ([409], True)
+        for used in (TOKEN, NEW):
+            again = await exchange(port, rotation(used, key="another", token=NEW))
+            assert (statuses(again), b"used before" in again) == ([409], True)
+        assert disk.secrets()["admin_token"] == NEW
+        assert not any(NEW.encode() in line for line in disk.lines())
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"target":"admin"}', 400),
+        (b'{"target":"admin","secret":"short"}', 400),
+        (b'{"target":"admin","secret":"with a blank in it"}', 400),
+        (b'{"target":"admin","secret":7}', 400),
+        (b'{"secret":"tok_admin_that-is-new"}', 400),
+        (b'{"target":"match","secret":"tok_admin_that-is-new"}', 409),
+    ],
+)
+@on_every_loop
+async def test_a_secret_that_cannot_be_one_is_refused_and_changes_nothing(body: bytes, status: int) -> None:
+    async with manager() as (port, disk):
+        before = dict(disk.secrets())
+        assert statuses(await exchange(port, request("rotate-token", body))) == [status]
+        assert dict(disk.secrets()) == before
+        assert b"E008" in await exchange(port, request("start", b'{"secret":"tok_admin_that-is-new"}'))
+
+
+@on_every_loop
+async def test_a_command_whose_answer_got_lost_finds_out_that_the_token_was_replaced(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tokens_shown: list[str] = []
+    documents: list[dict[str, str]] = []
+    refusal = answer(b'{"error":"replaced","error_code":"E012"}', status="401 Unauthorized")
+    done = answer(b'{"order":"rotate-token","target":"admin","key":"k"}')
+    pages = [answer(b'{"league_id":"cup"}'), b"", refusal, done]
+
+    async def visited(visit: Visit) -> None:
+        while True:
+            if len(pages) == 4:
+                await visit.bare_request()
+            else:
+                documents.append(json.loads(await visit.request()))
+                tokens_shown.append(parsed_head(visit.head)[b"authorization"].decode().removeprefix("Bearer "))
+            page = pages.pop(0)
+            if not page:
+                return
+            await visit.say(page)
+
+    (tmp_path / "admin-token").write_text(TOKEN)
+    async with ScriptedServer(visited, visited) as server:
+        assert await ordered(server, "rotate-token", "--state", str(tmp_path)) == 0
+    new = documents[0]["secret"]
+    assert tokens_shown == [TOKEN, TOKEN, new]
+    assert len({(document["key"], document["secret"]) for document in documents}) == 1
+    assert (tmp_path / "admin-token").read_text().strip() == new
+    out, err = capfd.readouterr()
+    assert new not in out + err

@@ -148,7 +148,9 @@ BUSY = answer(b"", "Retry-After: 7", status="503 Later")
         pytest.param([answer(NO_SUCH), CLOSES, answer(CHOSEN)], CALL, "CHOOSE_PARITY_RESPONSE", id="stale then"),
         pytest.param([EVENT], OVER, "GAME_OVER_ACK", id="an event"),
         pytest.param([BUSY], OVER, (Failure.BUSY, Blame.PEER, 7.0), id="busy"),
-        pytest.param([answer(b"", status="500 Oops")], OVER, (Failure.BROKEN, Blame.PEER, None), id="a status alone"),
+        pytest.param(
+            [answer(b"", status="500 Oops")], OVER, (Failure.SERVER_ERROR, Blame.PEER, None), id="a status alone"
+        ),
         pytest.param(
             [answer(b"", status="404 Not Found")], OVER, (Failure.NOT_UNDERSTOOD, Blame.PEER, None), id="not there"
         ),

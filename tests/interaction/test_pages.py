@@ -26,6 +26,7 @@ class Slow(MemoryJournal):
     """A journal whose disk waits until the test lets it go on."""
 
     is_full = keeps_letters = is_volatile = False
+    head = None
 
     def __init__(self, notify: Callable[[Durable | WriteFailed], None]) -> None:
         super().__init__()

@@ -28,6 +28,7 @@ from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import LeagueRegisterRequest
 from league.storage.reading import open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.transcript import STRANGERS, STRANGERS_KEY, strangers_in
 from league.transport.http import Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import App, serve
@@ -213,7 +214,8 @@ def test_what_cannot_be_stored_is_refused_and_everything_goes_on_when_the_disk_i
                 assert [(status, code(answer)) for status, answer in refused] == [(503, "E041")] * 3
                 assert code((await manager.register("Ben"))[1]) == "E041"
                 # Reads need no disk, and show what is stored.
-                assert await manager.ask(PING) == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+                pong = {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2"}}
+                assert await manager.ask(PING) == (200, pong)
                 assert manager.agent.pump.storage_down
             await manager.until(lambda: not manager.agent.pump.storage_down)
             assert manager.members == ["Ann"]
@@ -439,10 +441,10 @@ def test_letters_and_events_are_counted_and_logged_one_line_each(tmp_path: Path)
 
     play(scene())
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    came = [(line["letter"], line["outcome"]) for line in lines if line.get("direction") == "in"]
+    came = [(line["message_type"], line["outcome"]) for line in lines if line.get("direction") == "in"]
     asked = "LEAGUE_REGISTER_REQUEST"
     assert came == [(asked, "ok"), (asked, "E008"), ("ping", "ok"), ("?", "E038")]
-    assert [line["event"] for line in lines if "event" in line] == [
+    assert [line["event"] for line in lines if line["event"][0].isupper()] == [
         "LeagueCreated",
         "AgentRegistered",
         "RequestRefused",
@@ -481,6 +483,28 @@ def _introduce(url: str, ann: Peer, ben: Peer, referee: Peer) -> None:
     assert code(ben.call(url, {**query, "auth_token": SECRET})) == "E012"
     assert code(ben.call(url, {**query, "query_type": 7, "conversation_id": SECRET})) == "E007"
     referee.saw("ROUND_ANNOUNCEMENT")
+
+
+def test_requests_of_strangers_do_not_push_out_the_letters_of_the_league(tmp_path: Path) -> None:
+    """Only their beginnings are kept, in a ring."""
+
+    async def scene() -> None:
+        async with running(tmp_path, players=3) as manager:
+            assert (await manager.register("Ann"))[0] == 200
+            for number in range(STRANGERS + 20):
+                await manager.ask(query(f"tok_P01_nobody{number}", padding="x" * 2000))
+            assert (await manager.register("Ben"))[0] == 200
+
+    play(scene())
+    with open_for_reading(tmp_path / "journal.db") as reader:
+        letters = [(one.message_type, one.kind) for one in reader.letters()]
+        strangers = strangers_in(reader.meta[STRANGERS_KEY])
+        size = int(reader.meta["transcript_bytes"])
+    assert letters == [("LEAGUE_REGISTER_REQUEST", "request"), ("LEAGUE_REGISTER_REQUEST", "response")] * 2
+    assert len(strangers) == STRANGERS
+    assert {(one.code, one.message_type) for one in strangers} == {("E012", "LEAGUE_QUERY")}
+    assert all(len(one.head) <= 200 and "nobody" not in one.head for one in strangers)
+    assert size < 10_000
 
 
 def test_the_transcript_has_calls_that_nobody_answered(tmp_path: Path) -> None:
@@ -554,7 +578,7 @@ def test_a_flood_is_told_to_come_later_and_takes_nothing_from_members_at_the_sam
 INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 
 
-def query(token: str) -> bytes:
+def query(token: str, padding: str = "") -> bytes:
     """A player's question for the table."""
     message = {
         "protocol": "league.v2",
@@ -565,5 +589,6 @@ def query(token: str) -> bytes:
         "auth_token": token,
         "league_id": "shell",
         "query_type": "GET_STANDINGS",
+        "padding": padding,
     }
     return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "league_query", "params": message}).encode()

@@ -43,7 +43,7 @@ def good() -> Iterator[Conforming]:
 
 def test_the_json_document_has_the_shape_that_was_promised(report: CheckReport) -> None:
     document = json.loads(json.dumps(json_document(report)))
-    assert set(document) == {"target", "role", "dialect", "checks", "summary"}
+    assert set(document) == {"target", "role", "dialect", "would_play", "findings", "checks", "summary"}
     assert (document["role"], document["dialect"]) == ("player", "SPEC")
     assert set(document["summary"]) == {"pass", "fail", "warn", "untestable"}
     assert sum(document["summary"].values()) == len(document["checks"]) == len(player_checks())

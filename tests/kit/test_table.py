@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from league.protocol.envelope import STRICT, unseal
+from league_kit import kit_draws
 from league_kit.checks import SECTIONS, player_checks
 from league_kit.clauses import clauses_for
 from league_kit.kit import Options
@@ -17,7 +18,7 @@ from league_kit.kit_messages import MessageWriter
 from league_kit.outcome import Verdict
 from league_kit.runner import check_player, chosen, run, scenarios_of
 from league_kit.scenarios import SCENARIOS
-from tests.kit import test_broken_members, test_broken_players
+from tests.kit import test_broken_members, test_broken_players, test_broken_signers
 from tests.kit.defects import Defect, failed
 from tests.kit.players import Conforming, checked
 from tests.support.http_wire import free_port
@@ -58,7 +59,7 @@ def test_checks_name_scenarios_that_exist() -> None:
 
 def test_every_check_is_failed_by_some_broken_player() -> None:
     found: set[str] = set()
-    for case in (*test_broken_players.DEFECTS, *test_broken_members.DEFECTS):
+    for case in (*test_broken_players.DEFECTS, *test_broken_members.DEFECTS, *test_broken_signers.DEFECTS):
         defect: Defect = case.values[0]
         found |= defect.fails | defect.warned
     assert set(player_checks()) - found == TESTED_ELSEWHERE
@@ -73,7 +74,7 @@ def test_one_check_alone_finds_what_the_whole_run_finds(name: str) -> None:
 
 def test_a_name_before_a_dot_stands_for_all_below_it() -> None:
     assert chosen(("GAME_JOIN_ACK",)) == [
-        f"GAME_JOIN_ACK.{one}" for one in ("match_id", "player_id", "arrival_timestamp", "accept")
+        f"GAME_JOIN_ACK.{one}" for one in ("match_id", "player_id", "arrival_timestamp", "accept", "receipt")
     ]
     assert scenarios_of(["RPC.methods"], alone=False) >= {"dialect", "readings", "methods"}
     with pytest.raises(ValueError, match="no check JOIN"):
@@ -91,6 +92,7 @@ def _said_by_the_kit() -> dict[str, Object]:
         "call": writer.parity_call(1, 30.0),
         "move": writer.move_call(1, 30.0, "rock_paper_scissors", ["rock"]),
         "game over": writer.game_over(1, "odd"),
+        "drawn result": writer.drawn_result(1, "odd", bytes(32)),
         "match left": writer.called_off(1),
         "match left in another game": writer.called_off(1, "rock_paper_scissors"),
         "game error": writer.game_error(1, "even"),
@@ -100,6 +102,13 @@ def _said_by_the_kit() -> dict[str, Object]:
 @pytest.mark.parametrize("name", _said_by_the_kit())
 def test_what_the_kit_says_is_strictly_right(name: str) -> None:
     assert unseal(_said_by_the_kit()[name], STRICT).violations == ()
+
+
+def test_the_kit_draws_as_the_example_of_the_specification() -> None:
+    seed = bytes(range(32))
+    promised = "7a1a344ed27df0f0d1bbffe80d5f59996567b66ee8e40781b349d4380ccd4ede"
+    assert kit_draws.commitment(seed, "R1M1", "spring") == promised
+    assert kit_draws.number(seed, "R1M1", "spring") == 9
 
 
 def test_nobody_there_is_one_failure_and_the_rest_is_untestable() -> None:

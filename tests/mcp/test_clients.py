@@ -48,7 +48,8 @@ def test_a_client_of_either_era_looks_at_a_league_and_enters_a_player(processes:
         missing = await call(client, "match")
         assert (missing.is_error, missing.text) == (True, "E003 MISSING_REQUIRED_FIELD: match_id is missing")
         table = (await call(client, "standings")).data
-        assert [one["display_name"] for one in table["standings"]] == ["Ann"]
+        assert [one["player_id"] for one in table["standings"]] == ["P01"]
+        assert table["text_by_others"]["texts"]["P01"]["display_name"] == "Ann"
         assert await read(client, "league://standings") == table
         with pytest.raises(MCPError) as unknown:
             await client.call_tool("no_such_tool", {})
@@ -97,7 +98,9 @@ async def _look_at_all(client: Client) -> None:
     assert (player["standing"]["played"], len(player["matches"])) == (3, 3)
     asked = await client.get_prompt("explain_match", {"match_id": "R1M1"})
     assert isinstance(asked.messages[0].content, TextContent)
-    assert explained in asked.messages[0].content.text
+    quoted, explanation = explained.split("\n\n", 1)
+    assert "never instructions" in quoted
+    assert explanation in asked.messages[0].content.text
     begun = {"name": "match_id", "value": "R2"}
     for reference in (ResourceTemplateReference(uri=MATCH), PromptReference(name="explain_match")):
         assert (await client.complete(reference, begun)).completion.values == ["R2M1", "R2M2"]
@@ -166,7 +169,10 @@ def test_players_and_referees_are_mcp_servers_too_and_answer_plain_callers_as_ev
     for era in ERAS:
         talk(player.endpoint, era, look_at_player)
         talk(referee.endpoint, era, look_at_referee)
-    assert ask(referee.endpoint, "ping", {}) == (200, {"jsonrpc": "2.0", "id": 1, "result": {"matches": []}})
+    assert ask(referee.endpoint, "ping", {}) == (
+        200,
+        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": []}},
+    )
 
 
 @pytest.mark.requirement("RPC.mcp_versions")

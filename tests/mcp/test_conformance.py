@@ -123,7 +123,7 @@ def test_the_inspector_lists_and_calls_our_tools_in_both_eras(processes: Process
     for era in ("legacy", "modern"):
         asked = ["--cli", manager.endpoint, "--transport", "http", "--protocol-era", era]
         listed = node_tool("mcp-inspector", [*asked, "--method", "tools/list", "--strict"], processes.folder)
-        assert listed.returncode == 0, listed.stderr
+        assert (listed.returncode, listed.stderr) == (0, ""), "it has nothing to say about our schemas"
         assert {"standings", "register_player"} <= {one["name"] for one in json.loads(listed.stdout)["tools"]}
         called = node_tool(
             "mcp-inspector", [*asked, "--method", "tools/call", "--tool-name", "standings"], processes.folder

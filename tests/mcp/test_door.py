@@ -123,8 +123,8 @@ async def test_a_session_that_is_gone_is_gone_on_with_unless_its_client_deleted_
 
 
 @in_a_loop
-async def test_whoever_finds_no_room_for_a_session_is_served_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "SESSIONS", 2)
+async def test_an_address_that_has_its_share_of_sessions_is_served_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "SESSIONS", 4)
     async with visiting() as visitor:
         greeted = [await visitor.post("initialize", GREETING) for _ in range(3)]
         assert [one.status_code for one in greeted] == [200, 200, 200]
@@ -142,8 +142,8 @@ async def test_whoever_takes_no_events_is_greeted_with_json_and_without_a_sessio
 
 @in_a_loop
 async def test_streams_and_calls_have_limits_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "STREAMS", 1)
-    monkeypatch.setattr(endpoints, "CALLS", 1)
+    monkeypatch.setattr(endpoints, "STREAMS", 2)
+    monkeypatch.setattr(endpoints, "CALLS", 2)
     async with visiting() as visitor:
         first, second = await visitor.session(), await visitor.session()
         events = {"accept": "text/event-stream"}

@@ -227,8 +227,24 @@ def test_with_a_key_nobody_else_sees_or_answers_a_turn(processes: Processes) -> 
 
     for era in ERAS:
         assert "next_turn" not in asyncio.run(listed(era, "another-key-of-many"))
-        assert "next_turn" in asyncio.run(listed(era, KEY))
+        assert asyncio.run(listed(era, KEY)) == {"next_turn", "answer_turn", "play_turn"}
     assert KEY not in player.output
+
+
+@pytest.mark.requirement("PLAYER.turns_over_mcp")
+def test_before_the_start_it_says_what_the_league_waits_for_and_then_the_rules(processes: Processes) -> None:
+    manager = processes.manager(players=2, game="tic_tac_toe")
+    player = processes.players(manager, "Assistant", strategy="mcp", game="tic_tac_toe")
+    player.said("registered as")
+    waiting = tool(player.endpoint, "next_turn", wait_seconds=0)["structuredContent"]["message"]
+    registered = "1 of 2 players and 0 of 1 referees have registered"
+    assert waiting == f"No turn yet: the league has not begun: {registered}. Call next_turn again."
+    processes.referee(manager, game="tic_tac_toe")
+    processes.players(manager, "Other", game="tic_tac_toe")
+    turn = wait_for_turn(player.endpoint)
+    assert 'The cells are numbered "0" to "8"' in turn["rules"]
+    play_on(player.endpoint)
+    assert player.wait() == 0
 
 
 def wait_for_turn(url: str) -> Any:

@@ -15,8 +15,8 @@ from league.hosting.players import load
 from league.machine import Considered, NoChoice
 from league.player.strategies import Turn
 from league.terminal import CommandError, console
+from league_minds.asking import AskingPlayer
 from league_minds.connecting import entrant
-from league_minds.llm import LanguageModel
 from tests.support.language_models import KEY, StandIn, stand_in
 
 SECONDS = 60.0
@@ -37,10 +37,10 @@ def flags(given: Mapping[str, Any]) -> list[str]:
     return [text for flag, value in found for text in ([flag] if value is True else [flag, str(value)])]
 
 
-def in_session(chosen: options.PlayerOptions, work: Callable[[LanguageModel], Awaitable[Any]]) -> Any:
+def in_session(chosen: options.PlayerOptions, work: Callable[[AskingPlayer], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         player = entrant(chosen)
-        assert isinstance(player.strategy, LanguageModel)
+        assert isinstance(player.strategy, AskingPlayer)
         assert player.session is not None
         async with player.session():
             return await work(player.strategy)
@@ -103,7 +103,7 @@ def test_a_provider_that_fails_makes_the_player_decline(complaints: list[str]) -
 
 @pytest.mark.parametrize("model", ["failing", "busy"])
 def test_no_outage_becomes_a_choice(model: str, complaints: list[str]) -> None:
-    async def forty_turns(strategy: LanguageModel) -> list[Considered | NoChoice]:
+    async def forty_turns(strategy: AskingPlayer) -> list[Considered | NoChoice]:
         turns = [
             Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=FEW_SECONDS + number / 100)
             for number in range(40)

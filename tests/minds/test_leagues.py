@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from league.events import ChoiceFailed, ConditionsStated, Event, MatchHeld, ResultAccepted
+from league.events import ChoiceFailed, ConditionsStated, Event, LeagueCreated, MatchPaused, ResultAccepted
 from tests.support.language_models import KEY, StandIn, stand_in
 from tests.support.processes import WATCHDOG_S, Processes, assert_kept, run
 
@@ -60,7 +60,7 @@ def wait_for(processes: Processes, kind: type[Event]) -> None:
     raise AssertionError(f"there is no {kind.__name__}")
 
 
-@pytest.mark.requirement("OUTAGE.declined")
+@pytest.mark.requirement("TROUBLE.model")
 @pytest.mark.requirement("EXPERIMENT.not_rated")
 def test_an_outage_of_the_provider_costs_nobody_a_match_and_fallbacks_are_not_rated(processes: Processes) -> None:
     with stand_in() as server:
@@ -70,14 +70,17 @@ def test_an_outage_of_the_provider_costs_nobody_a_match_and_fallbacks_are_not_ra
         join(processes, manager.endpoint, server, "banana", corrections=0)
         server.is_down = True
         last = processes.players(manager, "others", count=2)
-        wait_for(processes, MatchHeld)
+        wait_for(processes, MatchPaused)
         server.is_down = False
         assert last.wait() == 0
         manager.stop()
     assert_kept(processes)
     models = {processes.members()[name]: name for name in ("prose", "banana")}
     assert {one.status for one in processes.events("manager", ResultAccepted)} <= {"WIN", "DRAW"}
-    assert {player for held in processes.events("manager", MatchHeld) for player in held.declined} <= models.keys()
+    pauses = processes.events("manager", MatchPaused)
+    assert {pause.cause for pause in pauses} == {"model"}
+    assert {pause.player_id for pause in pauses} <= models.keys()
+    assert {result.attempt for result in processes.events("manager", ResultAccepted)} == {1}
     stated = {one.agent_id: one.conditions for one in processes.events("manager", ConditionsStated)}
     assert {player: card.model for player, card in stated.items()} == models
     assert processes.events("prose", ConditionsStated)[0].conditions.prompt_sha256
@@ -88,7 +91,7 @@ def test_an_outage_of_the_provider_costs_nobody_a_match_and_fallbacks_are_not_ra
     assert "not the model's" in shown["banana"]["not_rated"]
     assert sum(one["declined"] for one in shown.values()) >= 1
     told = processes.run("explain", "R1M1", "--journal", processes.journal("manager")).stdout
-    assert "declined" in told or "did not answer" in told
+    assert "did not answer" in told or "chose" in told
 
 
 def test_what_is_wrong_for_good_is_said_at_the_start_and_nobody_registers(processes: Processes) -> None:
@@ -101,3 +104,25 @@ def test_what_is_wrong_for_good_is_said_at_the_start_and_nobody_registers(proces
     [line] = done.stderr.splitlines()
     assert line.startswith("league player: right cannot play: the provider answered with status 401: ")
     assert line.endswith("LEAGUE_LLM_KEY must hold the key of this provider")
+
+
+@pytest.mark.requirement("EXPERIMENT.fallback_refused")
+def test_a_league_may_refuse_fallbacks_and_keeps_that_rule(processes: Processes) -> None:
+    with stand_in() as server:
+        manager = processes.manager(players=2, referees=1, fallback="refuse")
+        processes.referee(manager)
+        join(processes, manager.endpoint, server, "right")
+        processes.players(manager, "banana", ask="llm:banana", base_url=server.base_url).wait()
+        manager.stop()
+    assert_kept(processes)
+    (created,) = processes.events("manager", LeagueCreated)
+    assert created.settings.fallback == "refuse"
+    (result,) = processes.events("manager", ResultAccepted)
+    members = processes.members()
+    assert (result.status, result.winner) == ("TECHNICAL_LOSS", members["right"])
+    assert result.details["faults"][members["banana"]]["code"] == "E046"
+    told = processes.run("explain", "R1M1", "--journal", processes.journal("manager")).stdout
+    assert "its language model did not choose (unreadable)" in told
+    assert "EXPERIMENT.fallback_refused" in told
+    table = processes.run("standings", "--journal", processes.journal("manager")).stdout
+    assert "1 of 1 choices were not its own" in table

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from league.machine import Considered, NoChoice
 from league.player.strategies import Turn
 from league.protocol.experiment import Provenance
-from league_minds.llm import LanguageModel, NoReply, Reply, Surroundings
+from league_minds.asking import AskingPlayer, Time
+from league_minds.chat import ChatCompletions, NoReply, Reply
+from league_minds.conversations import digest_of
 from league_minds.prompts import Prompt
+from league_minds.spending import Budget
 from tests.support.language_models import completion
 
 REFUSED = NoReply("the connection was refused")
@@ -51,17 +55,22 @@ class Script:
         assert seconds >= 0
         self.t += seconds
 
-    def model(self, **changed: Any) -> LanguageModel:
-        known: dict[str, Any] = {"model": "m", "prompt": Prompt(), "corrections": 2, "temperature": None, **changed}
-        around = Surroundings(self.post, lambda: self.t, self.sleep)
-        return LanguageModel(**known, around=around, rules=lambda _: "Be lucky.")
+    def model(self, cap: int | None = None, temperature: float | None = None, **changed: Any) -> AskingPlayer:
+        known: dict[str, Any] = {"prompt": Prompt(), "corrections": 2, **changed}
+        return AskingPlayer(
+            ChatCompletions("m", "here", self.post, temperature),
+            time=Time(lambda: self.t, self.sleep),
+            rules=lambda _: "Be lucky.",
+            budget=Budget(max_tokens=cap),
+            **known,
+        )
 
 
 def turn(**changed: Any) -> Turn:
     return Turn("even_odd", "R1M1", "P02", changed.pop("options", ("even", "odd")), b"\x01" * 32, **changed)
 
 
-def chosen(script: Script, model: LanguageModel | None = None, **changed: Any) -> Considered | NoChoice:
+def chosen(script: Script, model: AskingPlayer | None = None, **changed: Any) -> Considered | NoChoice:
     began, asked = script.t, turn(**changed)
     value = asyncio.run((model or script.model()).choose(asked))
     assert script.t - began <= asked.seconds, "the deadline is always kept"
@@ -71,7 +80,9 @@ def chosen(script: Script, model: LanguageModel | None = None, **changed: Any) -
 def made(value: Considered | NoChoice) -> tuple[str, Provenance]:
     assert isinstance(value, Considered)
     assert value.provenance is not None
-    return value.choice, value.provenance
+    # What was said has tests of its own.
+    assert value.provenance.conversation_sha256 == digest_of(value.conversation)
+    return value.choice, structs.replace(value.provenance, conversation_sha256="", fallback_reason="")
 
 
 def test_a_model_is_asked_and_its_choice_is_sent() -> None:

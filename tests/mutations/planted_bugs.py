@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from league_lab.simulation.runs import Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A bug. `faults`, `game`, `players`, `dialects`, `outages` and `cheats`: the leagues it shows in; `promise`: the
-    one that must find it, if it is not enough that any does; `stateful`: the test that finds it where leagues do not,
-    because no promise speaks of it or because the chance would be too small."""
+    """A bug. `faults`, `game`, `players`, `dialects`, `outages`, `cheats`, `trust` and `rogues`: the leagues it shows
+    in; `promise`: the one that must find it, if it is not enough that any does; `stateful`: the test, by its path from
+    tests/properties, that finds it where leagues do not, because no promise speaks of it or because the chance would be
+    too small."""
 
     name: str
     file: str
@@ -27,16 +29,122 @@ class Bug:
     outages: float = 0.0
     cheats: float = 0.0
     late: int = 0
+    trust: Literal["tokens", "class"] = "tokens"
+    rogues: float = 0.0
     promise: int | None = None
     stateful: str = ""
 
     @property
     def plan(self) -> Plan:
         shares = (self.dialects, self.outages, self.cheats)
-        return Plan(self.players, 3, self.faults, self.game, False, *shares, self.late)
+        return Plan(self.players, 3, self.faults, self.game, False, *shares, self.late, self.trust, self.rogues)
 
 
 BUGS = (
+    # --- intervals ----------------------------------------------------------------------------------------------------
+    Bug(
+        "an interval excludes its mean",
+        "league_statistics/strata.py",
+        "return min(low, whole.mean), max(high, whole.mean)",
+        "return low, high",
+        stateful="../statistics/test_strata.py",
+    ),
+    Bug(
+        "matches that are equal by luck make a mean certain",
+        "league_statistics/strata.py",
+        "variance = (stratum + lender.weighing(1) + unseen).variance",
+        "variance = (stratum + unseen).variance",
+        stateful="../statistics/test_strata.py",
+    ),
+    # --- tournaments --------------------------------------------------------------------------------------------------
+    Bug(
+        "the seed of a series depends on places in a list",
+        "league_experiments/plan.py",
+        "digests = (self.strategies[first].digest, self.strategies[second].digest)",
+        "digests = (str(first), str(second))",
+        stateful="../experiments/test_seeds.py",
+    ),
+    Bug(
+        "the digest of a strategy leaves out what its file imports",
+        "league_experiments/sources.py",
+        "waiting += _neighbour(folder, module)",
+        "pass",
+        stateful="../experiments/test_seeds.py",
+    ),
+    # --- transcripts --------------------------------------------------------------------------------------------------
+    Bug(
+        "a letter that stays loses its body with the first that had it",
+        "storage/pruning.py",
+        "yield from ((step, ()) for step in _BEQUEATH)",
+        "yield from ()",
+        stateful="../unit/storage/test_transcript.py",
+    ),
+    Bug(
+        "a pruned transcript passes for a whole one",
+        "storage/pruning.py",
+        "yield _ADD_REMARK, (at, remark.encode())",
+        "pass",
+        stateful="../unit/storage/test_transcript.py",
+    ),
+    # --- the operator's referee ---------------------------------------------------------------------------------------
+    Bug(
+        "a referee that shows the enrolment key later stays a stranger",
+        "manager/assignments.py",
+        "if referee.has_shown_key or not referee.came_openly]",
+        "if not referee.came_openly]",
+        stateful="../unit/manager/test_speaking.py",
+    ),
+    Bug(
+        "a referee that came in openly never looks for the key",
+        "membership.py",
+        "if self._membership.derived_tokens and self._finds_new_key(member.league_id):",
+        "if False:",
+        stateful="../unit/membership/test_registering.py",
+    ),
+    Bug(
+        "a member gives up when its second registration is refused by a manager by others",
+        "membership.py",
+        "if not member.is_registered or member.derived_tokens:",
+        "if True:",
+        stateful="../unit/membership/test_registering.py",
+    ),
+    # --- secrets of the operator --------------------------------------------------------------------------------------
+    Bug(
+        "the old admin token still counts after a rotation",
+        "manager/secret_rotation.py",
+        "changed[OPERATOR] = tokens.verifier(secret)",
+        "changed[OPERATOR] = secrets[OPERATOR]",
+        stateful="../interaction/test_orders.py",
+    ),
+    Bug(
+        "the operator can go back to a replaced token",
+        "manager/orders.py",
+        "if secrets.get(name) == order.secret or is_retired(secrets, name, order.secret):",
+        "if secrets.get(name) == order.secret:",
+        stateful="../interaction/test_orders.py",
+    ),
+    # --- choices of language models -----------------------------------------------------------------------------------
+    Bug(
+        "a fallback counts in a league that refuses it",
+        "referee/asking.py",
+        "elif assignment.fallbacks_refused and answer.provenance is not None and answer.provenance.fallbacks:",
+        "elif False:",
+        stateful="../unit/referee/test_report.py",
+    ),
+    Bug(
+        "the digest of a match leaves conversations out",
+        "protocol/experiment.py",
+        "digest = self.conversation_sha256 or other.conversation_sha256\n        if self.conversation_sha256 and",
+        "digest = self.conversation_sha256 or other.conversation_sha256\n        if False and",
+        stateful="../unit/referee/test_report.py",
+    ),
+    Bug(
+        "an outage becomes a choice of the model",
+        "league_minds/asking.py",
+        "            self.outage = reply.detail\n",
+        "",
+        stateful="../minds/test_llm.py",
+    ),
     # --- the pump -----------------------------------------------------------------------------------------------------
     Bug(
         "a reply leaves before its events are durable",
@@ -54,8 +162,8 @@ BUGS = (
     Bug(
         "after a failed write the machine keeps what was lost",
         "agent/pump.py",
-        "        self.storage_down = True\n        self.machine = self._load()",
-        "        self.storage_down = True",
+        "        if can_read:\n            self.go_back()",
+        "        self.is_stale = False",
     ),
     Bug(
         "after a failed write those who wait are not told",
@@ -208,8 +316,8 @@ BUGS = (
     Bug(
         "a lost match is given out under the same attempt",
         "manager/assignments.py",
-        "attempt=match.attempt + 1",
-        "attempt=max(match.attempt, 1)",
+        "attempt = match.attempt + 1",
+        "attempt = max(match.attempt, 1)",
         faults=0.6,
     ),
     Bug(
@@ -228,49 +336,97 @@ BUGS = (
     ),
     # --- outages ------------------------------------------------------------------------------------------------------
     Bug(
-        "who declines to choose has its matches played again for ever",
-        "manager/outages.py",
-        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
-        "if True:",
-        faults=0.6,
+        "a match waits for a language model for ever",
+        "manager/trouble.py",
+        "if player.conditions and player.model_pauses < MODEL_PAUSES:",
+        "if player.conditions:",
+        faults=0.8,
+        game="tic_tac_toe",
         promise=19,
     ),
     Bug(
-        "who declines to choose loses at once",
-        "manager/outages.py",
-        "if match.held < MOST_HELD and all(map(self._may_decline, players)):",
-        "if False:",
+        "a match waits for a language model that nobody has",
+        "manager/trouble.py",
+        "if player.conditions and player.model_pauses < MODEL_PAUSES:",
+        "if player.model_pauses < MODEL_PAUSES:",
         faults=0.6,
         promise=19,
     ),
     Bug(
         "the league waits for nobody",
         "manager/outages.py",
-        "if _is_half(missing, counted) and self._remaining_s() > 0:",
+        "if self._is_outage(missing, counted) and self._remaining_s() > 0:",
         "if False:",
         faults=0.0,
         outages=1.0,
+    ),
+    Bug(
+        "a match does not wait in an outage",
+        "manager/trouble.py",
+        "        if outage is not None:\n",
+        "        if outage is None:\n            pass\n        if False:\n",
+        faults=0.0,
+        outages=1.0,
+        promise=19,
+    ),
+    Bug(
+        "a match does not wait though it was interrupted",
+        "manager/trouble.py",
+        "        return is_interrupted and match.interruptions <= MOST_HELD\n",
+        "        return False\n",
+        faults=0.4,
+        outages=1.0,
+        promise=19,
+    ),
+    Bug(
+        "a referee decides without asking",
+        "referee/asking.py",
+        "return code in MAY_WAIT and self._context.membership.asks_before_losses",
+        "return False",
+        faults=0.3,
+        promise=19,
+    ),
+    Bug(
+        "a referee that was killed decides what it had asked about",
+        "referee/asking.py",
+        "            self._lose(FinalFault(last.code, last.detail, is_reached), now)\n",
+        "            self._end_at_fault(FinalFault(last.code, last.detail, is_reached), now)\n",
+        faults=0.4,
+        outages=1.0,
+        promise=19,
+    ),
+    Bug(
+        "going away is a way out of a lost position",
+        "manager/excuses.py",
+        'if result.status != "TECHNICAL_LOSS" or _shows_anything(result):',
+        'if result.status != "TECHNICAL_LOSS":',
+        faults=0.2,
+        outages=1.0,
+        game="rock_paper_scissors",
+        promise=19,
     ),
     Bug(
         "who is reported out of reach in an outage loses after all",
         "manager/outages.py",
         'return "the league waits for players that are gone"',
         "return None",
-        faults=0.0,
+        faults=0.1,
         outages=1.0,
+        promise=19,
     ),
     Bug(
         "what was lost before an outage was noticed stays lost",
         "manager/outages.py",
-        "        for match_id in list(latest_round.out_of_reach):\n",
-        "        for match_id in ():\n",
-        faults=0.0,
+        "        for match_id, players in list(latest_round.out_of_reach.items()):\n",
+        "        for match_id, players in ():\n",
+        faults=0.1,
         outages=1.0,
+        promise=19,
     ),
     Bug(
         "a league that waits for players never goes on",
         "manager/ledger.py",
-        "        self.outage = None\n",
+        "            self.outage = None\n",
         "",
         faults=0.0,
         outages=1.0,
@@ -288,7 +444,8 @@ BUGS = (
         "manager/outages.py",
         " or self.on_first_survey is not None or self._survey.is_binding",
         " or self.on_first_survey is not None",
-        faults=0.2,
+        faults=0.1,
+        players=4,
         outages=1.0,
     ),
     # --- the referee --------------------------------------------------------------------------------------------------
@@ -298,6 +455,24 @@ BUGS = (
         "seed = bytes.fromhex(assignment.seed)",
         "seed = self._context.chance(32)",
         faults=0.0,
+    ),
+    Bug(
+        "a referee deals the cards it likes",
+        "referee/conduct.py",
+        "            number = draw.event(seed, assignment.league_id, match_id, attempt, index, weights)\n",
+        "            number = 0\n",
+        faults=0.0,
+        game="kuhn_poker",
+        promise=4,
+    ),
+    Bug(
+        "points by margin are counted like wins",
+        "manager/standings.py",
+        "        if self.score is not None:\n            return self.score[player]\n",
+        "",
+        faults=0.0,
+        game="kuhn_poker",
+        promise=5,
     ),
     Bug(
         "a restart forgets which record the first call showed",
@@ -387,6 +562,24 @@ BUGS = (
         promise=21,
     ),
     Bug(
+        "a report without a token counts from any address",
+        "manager/address_reports.py",
+        "if not _is_one_machine(origin, referee.origin):",
+        "if False:",
+        faults=1.0,
+        trust="class",
+        promise=21,
+    ),
+    Bug(
+        "a report without a token counts at once",
+        "manager/address_reports.py",
+        "        if now < due:\n",
+        "        if False:\n",
+        faults=0.0,
+        trust="class",
+        promise=21,
+    ),
+    Bug(
         "a token got by name alone has full standing",
         "manager/registration.py",
         "queries_only=not comeback.is_proven",
@@ -406,5 +599,159 @@ BUGS = (
         "referee/game_errors.py",
         "            address=lambda: to,\n",
         "            address=lambda: Address(match.taken.players[1 - seat], match.taken.endpoints[1 - seat]),\n",
+    ),
+    # --- evidence -----------------------------------------------------------------------------------------------------
+    Bug(
+        "a result is proven that its players did not sign",
+        "games/evidence.py",
+        "is_signed = not (replay.unsigned or replay.wrong)",
+        "is_signed = True",
+        stateful="../lab/simulation/test_rogue_referees.py",
+    ),
+    Bug(
+        "what players said in a long match is forgotten when it is checked",
+        "games/evidence.py",
+        "        if talk:\n",
+        "        if False:\n",
+        stateful="../unit/manager/test_long_evidence.py",
+    ),
+    Bug(
+        "a long match has no choices",
+        "games/moves.py",
+        "            if position.moves:\n",
+        "            if False:\n",
+        stateful="../unit/manager/test_long_evidence.py",
+    ),
+    Bug(
+        "a manager that was killed never asks for a record again",
+        "manager/scoring.py",
+        "        if not self._ledger.controls.closed:\n            for match in",
+        "        if False:\n            for match in",
+        stateful="../unit/manager/test_long_evidence.py",
+    ),
+    Bug(
+        "a referee that comes back has no time for its match",
+        "manager/heartbeats.py",
+        "        self.assignments.renew_leases(referee, now)\n",
+        "",
+        stateful="../unit/manager/test_heartbeats.py",
+    ),
+    Bug(
+        "a seed that was picked afterwards proves a draw",
+        "games/draw.py",
+        "if promised != commitment(seed, league_id, match_id, attempt, share_commitment):",
+        "if False:",
+        stateful="../unit/player/test_receipts.py",
+    ),
+    Bug(
+        "a player chooses again after an error about a legal choice",
+        "player/matches.py",
+        "        if not answer.final:\n",
+        "        if True:\n",
+        stateful="../unit/player/test_receipts.py",
+    ),
+    Bug(
+        "a player signs for an attempt that it forgot",
+        "player/choices.py",
+        "sender.key if sender.is_derived and match.invitation.signs else None",
+        "sender.key",
+        stateful="../unit/player/test_receipts.py",
+    ),
+    Bug(
+        "a referee learns the share for other choices, too",
+        "manager/draws.py",
+        "elif not _is_same(released, request):",
+        "elif False:",
+        stateful="../unit/manager/test_draws.py",
+    ),
+    Bug(
+        "a match that is decided is played again when its referee is lost",
+        "manager/assignments.py",
+        "        if match.released is not None:\n",
+        "        if False:\n",
+        faults=0.0,
+        rogues=1.0,
+        promise=12,
+    ),
+    Bug(
+        "choices are handed in before they are durable",
+        "referee/conduct.py",
+        "        if not self.match.draw_requested:\n",
+        "        if False:\n",
+        promise=13,
+    ),
+    Bug(
+        "an answer without its token counts for a player that signs",
+        "referee/conduct.py",
+        "is_strict or match.taken.signs[seat],",
+        "is_strict,",
+        stateful="../unit/referee/test_shared_draws.py",
+    ),
+    # --- dishonest referees, protests and rewritten journals ----------------------------------------------------------
+    Bug(
+        "whatever a referee reports is called proven",
+        "games/evidence.py",
+        "    if not findings.is_proven:\n",
+        "    if False:\n",
+        faults=0.0,
+        rogues=1.0,
+        promise=21,
+    ),
+    Bug(
+        "the seed need not open the commitment",
+        "games/draw.py",
+        "if promised != commitment(seed, league_id, match_id, attempt, share_commitment):",
+        "if False:",
+        faults=0.0,
+        rogues=1.0,
+        promise=12,
+    ),
+    Bug(
+        "a loss is called confirmed though the player was in reach",
+        "manager/proofs.py",
+        "            return allowed.reached is False\n",
+        "            return True\n",
+        promise=21,
+    ),
+    Bug(
+        "a match that the manager decided is decided again",
+        "manager/scoring.py",
+        "                self.assignments.forget(match.match_id)\n                self.draws.decide(match, now)\n",
+        "                self.draws.decide(match, now)\n",
+        stateful="../unit/manager/test_draws.py",
+    ),
+    Bug(
+        "a loss that nobody was asked about is called confirmed",
+        "manager/proofs.py",
+        "if referee is not None and referee.asks_before_losses:",
+        "if False:",
+        stateful="../unit/manager/test_trouble.py",
+    ),
+    Bug(
+        "a protest makes a match disputed by a word alone",
+        "games/evidence.py",
+        "if protest.attempt == match.attempt and protest.signed]",
+        "if protest.attempt == match.attempt]",
+        faults=0.0,
+        cheats=1.0,
+        promise=21,
+    ),
+    Bug(
+        "whoever is gone while behind gets a fresh game",
+        "manager/excuses.py",
+        '    if result.status != "TECHNICAL_LOSS" or _shows_anything(result):\n',
+        '    if result.status != "TECHNICAL_LOSS":\n',
+        faults=1.0,
+        game="rock_paper_scissors",
+        promise=19,
+    ),
+    Bug(
+        "nobody compares a stored result with what its players signed",
+        "league_lab/promises/checking.py",
+        "    breaches = list(promise.breaches(evidence))\n",
+        "    breaches: list[Breach] = []\n",
+        faults=0.0,
+        rogues=1.0,
+        promise=21,
     ),
 )

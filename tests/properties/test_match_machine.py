@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -14,6 +14,7 @@ from league import events as e
 from league.games import draw
 from league.machine import Blame, Failure, Ping, Pong, Refusal
 from league.protocol.messages import GameMoveCall, GameOver
+from league.referee.match import MAX_REFUSED_ANSWERS
 from tests.support.referee_rig import (
     CALLS,
     HOSTS,
@@ -58,6 +59,7 @@ VERDICTS: list[Refusal | bytes] = [
     b'{"jsonrpc":"2.0","id":1,"result":{"status":"ok"}}',
 ]
 
+Some = TypeVar("Some", bound=e.Event)
 Place = tuple[str, int, str]
 """A match, its attempt, and a player in it."""
 
@@ -88,6 +90,9 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         self.rig.enrolled()
         self.attempts: Counter[str] = Counter()
         self.checked = self.looked_at = 0
+        self.announcements: list[int] = []
+        self.league_from = 0
+        self.overs_from = 0
         self.ended = False
 
     # --- the manager --------------------------------------------------------------------------------------------------
@@ -98,7 +103,10 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         if not again or not self.attempts[match_id]:
             self.attempts[match_id] += 1
         more = {"game_type": game_type, "player_B_suspended": suspended}
-        self.rig.announce(announced(match_id, a, b, self.attempts[match_id], **more))
+        announcement = self.rig.announcement(announced(match_id, a, b, self.attempts[match_id], **more))
+        # While the referee registers again, the answer waits for that.
+        letter, _ = self.rig.hand(announcement, "10.0.0.1")
+        self.announcements.append(letter)
 
     @rule(data=st.data(), answer=st.sampled_from(VERDICTS))
     def answers_a_report(self, data: st.DataObject, answer: Refusal | bytes) -> None:
@@ -110,11 +118,28 @@ class RefereeAmongOthers(RuleBasedStateMachine):
             return
         sent = data.draw(st.sampled_from(found))
         if sent.message.type == "REFEREE_REGISTER_REQUEST":
-            answer = self.rig.accepted()
-        if isinstance(answer, Failure):
+            self.register(sent)
+        elif isinstance(answer, Failure):
             self.rig.fail(sent, answer)
         else:
             self.rig.answer(sent, answer)
+
+    def register(self, sent: Sent) -> None:
+        """Accept a registration. A manager that did not know our token has begun another league."""
+        before = len(self.rig.journal)
+        self.rig.answer(sent, self.rig.accepted())
+        for place, event in enumerate(self.rig.journal[before:], before):
+            if isinstance(event, e.Registered) and event.new_league:
+                self.league_from = place
+                self.overs_from = len(self.rig.said(GameOver))
+
+    @property
+    def journal(self) -> list[e.Event]:
+        """The events of the league that is played now."""
+        return self.rig.journal[self.league_from :]
+
+    def of(self, kind: type[Some]) -> list[Some]:
+        return [event for event in self.journal if isinstance(event, kind)]
 
     @precondition(lambda self: len(self.rig.journal) > 40 and not self.ended)
     @rule()
@@ -129,7 +154,12 @@ class RefereeAmongOthers(RuleBasedStateMachine):
 
     def questions(self, open_only: bool = True) -> list[Sent]:
         asked = self.rig.under_way.values() if open_only else self.rig.sent
-        return [one for one in asked if one.message.type in CALLS]
+        return [one for one in asked if one.message.type in CALLS and self.is_known(one)]
+
+    def is_known(self, sent: Sent) -> bool:
+        """False if the call belongs to a league that the manager has forgotten, and so has the referee."""
+        match_id, attempt, *_ = sent.key.split("/")
+        return (match_id, int(attempt)) in self.rig.desk.matches
 
     def right_answer(self, sent: Sent, data: st.DataObject | None = None) -> dict[str, Any]:
         player = sent.to.agent_id
@@ -219,7 +249,10 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         reply = self.rig.request(answer, HOSTS[sent.to.agent_id] if by == "address" else "10.9.9.9")
         if by in ("address", "nothing"):
             assert not isinstance(reply, Pong)
-            assert len(self.rig.journal) == before
+            # At most it is noted that an answer came and was refused.
+            notes = self.rig.journal[before:]
+            assert len(notes) <= 1
+            assert all(isinstance(note, e.AnswerRefused) for note in notes)
 
     # --- time and fate ------------------------------------------------------------------------------------------------
 
@@ -241,6 +274,8 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         before = self.rig.desk.snapshot()
         assert self.rig.replayed().snapshot() == before
         self.rig.restart()
+        # Nobody waits for the answers of a dead process.
+        self.announcements.clear()
 
     # --- what always holds --------------------------------------------------------------------------------------------
 
@@ -251,7 +286,7 @@ class RefereeAmongOthers(RuleBasedStateMachine):
     @invariant()
     def no_more_matches_run_than_there_are_places(self) -> None:
         running: set[tuple[str, int]] = set()
-        for event in self.rig.journal:
+        for event in self.journal:
             if isinstance(event, e.MatchBegun):
                 running.add((event.match_id, event.attempt))
                 assert len(running) <= self.rig.capacity
@@ -261,17 +296,22 @@ class RefereeAmongOthers(RuleBasedStateMachine):
     @invariant()
     def each_attempt_has_one_seed_one_draw_and_one_decision(self) -> None:
         once = (e.MatchTaken, e.MatchBegun, e.NumberDrawn, e.MatchDecided, e.PlayersTold, e.ReportSettled)
-        seen = Counter((type(one), one.match_id, one.attempt) for one in self.rig.journal if isinstance(one, once))
+        seen = Counter((type(one), one.match_id, one.attempt) for one in self.journal if isinstance(one, once))
         assert set(seen.values()) <= {1}
-        seeds = [one.seed for one in self.rig.of(e.MatchTaken)]
+        seeds = [one.seed for one in self.of(e.MatchTaken)]
         assert len(seeds) == len(set(seeds))
+
+    @invariant()
+    def few_refused_answers_are_noted(self) -> None:
+        noted = Counter((note.match_id, note.attempt, note.player_id, note.turn) for note in self.of(e.AnswerRefused))
+        assert max(noted.values(), default=0) <= MAX_REFUSED_ANSWERS
 
     @invariant()
     def nobody_is_called_before_both_have_joined(self) -> None:
         for sent in self.rig.sent[self.looked_at :]:
             match_id, *rest = sent.key.split("/")
             if sent.message.type in CALLS[1:]:
-                joined = [one for one in self.rig.of(e.PlayerJoined)
+                joined = [one for one in self.of(e.PlayerJoined)
                           if (one.match_id, str(one.attempt)) == (match_id, rest[0])]  # fmt: skip
                 assert len(joined) == 2
         self.looked_at = len(self.rig.sent)
@@ -291,9 +331,9 @@ class RefereeAmongOthers(RuleBasedStateMachine):
 
     @invariant()
     def results_are_what_happened(self) -> None:
-        for decided in self.rig.of(e.MatchDecided):
+        for decided in self.of(e.MatchDecided):
             about = (decided.match_id, decided.attempt)
-            faults = [one.player_id for one in self.rig.of(e.PlayerFaulted) if (one.match_id, one.attempt) == about]
+            faults = [one.player_id for one in self.of(e.PlayerFaulted) if (one.match_id, one.attempt) == about]
             assert (decided.status == "TECHNICAL_LOSS") == bool(faults)
             assert sorted(decided.details["faults"]) == sorted(faults)
             if faults:
@@ -303,21 +343,22 @@ class RefereeAmongOthers(RuleBasedStateMachine):
 
     @invariant()
     def players_are_told_what_was_decided_and_its_draw_can_be_checked(self) -> None:
-        decided = {(one.match_id, one.attempt): one for one in self.rig.of(e.MatchDecided)}
-        for over in self.rig.said(GameOver):
+        decided = {(one.match_id, one.attempt): one for one in self.of(e.MatchDecided)}
+        matches = {(taken.match_id, taken.attempt): taken for taken in self.of(e.MatchTaken)}
+        for over in self.rig.said(GameOver)[self.overs_from :]:
             shown = plain(over)["game_result"]
             told = decided[over.match_id, shown["attempt"]]
             assert (shown["status"], shown["winner_player_id"]) == (told.status, told.winner)
-            taken = self.rig.desk.matches[over.match_id, shown["attempt"]].taken
+            taken = matches[over.match_id, shown["attempt"]]
             promised = draw.commitment(bytes.fromhex(taken.seed), LEAGUE, over.match_id, taken.attempt)
             drawn = shown.get("drawn_number")
             assert draw.verify(promised, shown["draw_seed"], LEAGUE, over.match_id, taken.attempt, drawn)
 
     @invariant()
     def a_ping_lists_what_is_not_settled(self) -> None:
-        settled = {(one.match_id, one.attempt) for one in self.rig.journal
+        settled = {(one.match_id, one.attempt) for one in self.journal
                    if isinstance(one, e.ReportSettled | e.MatchDropped)}  # fmt: skip
-        taken = {(one.match_id, one.attempt) for one in self.rig.of(e.MatchTaken)}
+        taken = {(one.match_id, one.attempt) for one in self.of(e.MatchTaken)}
         answer = self.rig.request(Ping())
         assert isinstance(answer, Pong)
         assert set(answer.matches or ()) == taken - settled
@@ -327,17 +368,18 @@ class RefereeAmongOthers(RuleBasedStateMachine):
         if not hasattr(self, "rig"):
             return
         for _ in range(400):
-            if not self.rig.request(Ping()).matches:  # type: ignore[union-attr] # a Pong
+            is_answered = all(letter in self.rig.replies for letter in self.announcements)
+            if is_answered and not self.rig.request(Ping()).matches:  # type: ignore[union-attr] # a Pong
                 return
             for sent in list(self.rig.under_way.values()):
-                if sent.message.type in CALLS:
+                if sent.message.type in CALLS and self.is_known(sent):
                     self.rig.answer(sent, self.right_answer(sent))
                 elif sent.message.type == "REFEREE_REGISTER_REQUEST":
-                    self.rig.answer(sent, self.rig.accepted())
-                elif sent.message.type != "GAME_ERROR":
+                    self.register(sent)
+                elif sent.message.type not in (*CALLS, "GAME_ERROR"):
                     self.rig.answer(sent, {"status": "ok"})
             self.rig.wait(1.0)
-        raise AssertionError("a match does not end")
+        raise AssertionError("a match does not end, or an announcement has no answer")
 
 
 assert set(PLAYERS) >= {player for a, b, _ in MATCHES.values() for player in (a, b)}

@@ -385,7 +385,7 @@ def test_a_refused_report_is_part_of_the_account() -> None:
     report = league.report_of("R1M1")
     report["result"] |= {"winner": "P09", "details": None}
     league.request(report)
-    assert any("refused the report of REF01: E039" in text for text in lines_of(told_by(league)))
+    assert any("refused a report by REF01" in text and "E039" in text for text in lines_of(told_by(league)))
 
 
 def silence(manager: Managed) -> None:
@@ -513,7 +513,7 @@ def test_a_report_without_faults_says_that_it_names_none() -> None:
     told = explain(facts_in(Journals([*around(rig)[:-1], accepted(rig.decided, details=details, verified=False)])))
     assert (told.verdict.at_fault, told.verdict.faults) == (("P02",), ())
     assert any("the report names none" in sentence for sentence in told.verdict.why)
-    assert any("It is unverified" in sentence for sentence in told.verdict.why)
+    assert any("by the referee's word" in sentence for sentence in told.verdict.why)
 
 
 def test_the_referee_alone_tells_its_own_account() -> None:
@@ -537,7 +537,10 @@ PAGE: dict[str, Any] = {
     "details": {
         "faults": {"P02": {"code": "E009", "phase": "join", "turn": 0, "detail": "the connection was refused"}}
     },
-    "verified": True,
+    "evidence": "loss_by_referee",
+    "unsigned": [],
+    "doubt": "",
+    "protests": [],
     "decided_at": START,
 }
 LEAGUE_PAGE = {"league_id": "spring", "game_type": "even_odd", "round": 1}
@@ -556,7 +559,10 @@ def test_a_managers_page_tells_the_fault_and_points_to_the_journal() -> None:
         ({"status": "RUNNING", "outcome": None}, "RUNNING"),
         ({"status": "RUNNING", "outcome": None, "attempt": 0}, "WAITING"),
         ({"status": "PARKED", "outcome": None}, "PARKED"),
-        ({"outcome": "WALKOVER", "points": None, "details": None, "verified": None, "decided_at": None}, "WALKOVER"),
+        (
+            {"outcome": "WALKOVER", "points": None, "details": None, "evidence": "by_manager", "decided_at": None},
+            "WALKOVER",
+        ),
         ({"outcome": "DRAW", "winner": None, "details": {}}, "DRAW"),
     ],
 )

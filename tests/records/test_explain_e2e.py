@@ -24,7 +24,10 @@ def secrets_in(folder: Path) -> Iterator[str]:
     """All that nobody may see: tokens and keys of everybody who kept a journal."""
     for path in folder.glob("*.db"):
         with open_for_reading(path) as journal:
-            yield from (value for value in journal.secrets().values() if len(value) > 8)
+            for name, secret in journal.secrets().items():
+                # Shares of draws are told once a match is decided, so that anybody can check its number.
+                if len(secret) > 8 and not name.startswith("share/"):
+                    yield secret
 
 
 def assert_tells_no_secret(text: str, folder: Path) -> None:
@@ -37,7 +40,7 @@ def assert_tells_no_secret(text: str, folder: Path) -> None:
 LETTERS = {
     **dict.fromkeys(("GAME_INVITATION", "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE"), 2),
     **dict.fromkeys(("GAME_OVER", "GAME_OVER_ACK"), 2),
-    **dict.fromkeys(("MATCH_RESULT_REPORT", "MATCH_RESULT_ACK"), 1),
+    **dict.fromkeys(("DRAW_REQUEST", "DRAW_RESPONSE", "MATCH_RESULT_REPORT", "MATCH_RESULT_ACK"), 1),
 }
 """What passes in a match in which nothing goes wrong."""
 

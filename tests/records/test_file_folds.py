@@ -68,7 +68,7 @@ def test_a_match_file_is_the_referees_part_of_an_export(tmp_path: Path) -> None:
     made = {str(place): json.loads(data) for place, data in exports.shared(manager, journals)}[MATCH]
     assert mine["transcript"] == made["transcript"]
     assert mine["lifecycle"] == [one for one in made["lifecycle"] if one["by"] == ME]
-    assert mine["result"] == {**made["result"], "verified": None}
+    assert mine["result"] == {**made["result"], "evidence": None}
     assert (mine["status"], mine["remarks"]) == ("COMPLETED", [UNVERIFIED])
     assert set(mine) == set(made)
 

@@ -39,7 +39,10 @@ def exported(processes: Processes) -> Files:
     files = read(processes.folder / "exported")
     for one in (one for place, one in files.items() if "/matches/" in place):
         one["lifecycle"] = [told for told in one["lifecycle"] if told["by"] != "league_manager"]
-        one["result"]["verified"] = None
+        one["result"]["evidence"] = None
+        # A referee's record has both in its events; the report, which the manager keeps, repeats them.
+        del one["result"]["details"]["draw_commitment"]
+        one["result"]["details"].pop("receipts", None)
     return files
 
 

@@ -16,14 +16,16 @@ from scipy import stats
 from league.cli.main import main
 from league.events import ResultAccepted
 from league.reports.journals import replay
+from league_games import kuhn_poker
 from league_statistics import analysis
 from league_statistics.analysis import analyse, referee_draws
-from league_statistics.chance import coin_tosses, holm, uniform
+from league_statistics.chance import coin_tosses, holm, no_lead, uniform
 from league_statistics.observations import Observation, Observations, observe
 from league_statistics.points import points_table
 from league_statistics.statistics_tables import MODELS
 from league_statistics.statistics_words import EXPLAINED
-from tests.support.managed import Managed
+from tests.support.game_reports import result_of
+from tests.support.managed import LEAGUE, Managed
 from tests.support.simulated_results import observed
 from tests.support.stories import on_disk
 
@@ -114,6 +116,11 @@ def test_who_wins_every_match_is_not_called_lucky_and_stands_first() -> None:
     assert first.interval[0] > max(row.interval[0] for row in others)
 
 
+def test_many_coin_tosses_are_tested_as_exactly_as_few() -> None:
+    for wins in (500, 520, 540, 600):
+        assert coin_tosses(wins, 1_002 - wins) == pytest.approx(stats.binomtest(wins, 1_002).pvalue, abs=0.002)
+
+
 def test_tests_against_chance_are_those_of_the_textbooks() -> None:
     for wins, losses in ((0, 0), (5, 5), (8, 2), (0, 9), (400, 311)):
         exact = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
@@ -169,6 +176,25 @@ def throws(tmp_path: Path) -> Path:
     return on_disk(tmp_path / "throws.db", manager.events)
 
 
+@pytest.fixture
+def poker(tmp_path: Path) -> Path:
+    """A league of Kuhn poker, which is scored by chips."""
+    manager = Managed(players=4, referees=1, game_type="kuhn_poker")
+    manager.register("referee", 1, game_types=["kuhn_poker"])
+    for number in range(1, 5):
+        manager.register("player", number, game_types=["kuhn_poker"])
+        manager.answer_pings()
+    while not manager.manager.ledger.is_finished:
+        manager.answer_pings()
+        manager.answer_all()
+        for match_id in manager.open_matches:
+            match = manager.manager.ledger.matches[match_id]
+            name = (LEAGUE, match_id, match.attempt)
+            manager.report(match_id, result=result_of(kuhn_poker.GAME, match.players, name, Random(match_id)))
+        manager.wait(0.5)
+    return on_disk(tmp_path / "poker.db", manager.events)
+
+
 def printed(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
     assert main(["statistics", *args, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
@@ -183,6 +209,30 @@ def test_even_odd_has_points_and_no_rating(journal: Path, capsys: pytest.Capture
     assert "luck" in said
 
 
+def test_a_game_scored_by_margin_has_its_points_and_no_rating(poker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = printed(capsys, "--journal", str(poker))
+    assert (document["measure"], document["rating"], document["matches"]) == ("margin", None, 6)
+    rows = document["points"]
+    # Two players share the 40 points of a match.
+    assert sum(row["points_per_match"] for row in rows) == pytest.approx(4 * 20)
+    assert [row["points_per_match"] for row in rows] == sorted((row["points_per_match"] for row in rows), reverse=True)
+    for row in rows:
+        low, high = row["interval"]
+        assert low < row["points_per_match"] < high
+        assert row["is_luck"], "three matches of random players tell nobody apart"
+    assert main(["statistics", str(poker)]) == 0
+    assert "scored by points, not by wins" in capsys.readouterr().out
+
+
+def test_a_lead_is_tested_as_the_textbooks_do() -> None:
+    dice = Random(2)
+    for size in (2, 3, 5, 20, 200):
+        leads = [dice.gauss(0.5, 2) for _ in range(size)]
+        assert no_lead(leads) == pytest.approx(stats.ttest_1samp(leads, 0).pvalue, abs=0.02)
+    assert no_lead([]) == no_lead([3.0]) == no_lead([0.0, 0.0]) == 1.0
+    assert no_lead([2.0] * 10) < 0.01
+
+
 def test_a_game_of_skill_has_a_rating(throws: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = printed(capsys, "--journal", str(throws))
     assert (document["measure"], document["points"]) == ("rating", None)
@@ -194,14 +244,15 @@ def test_a_game_of_skill_has_a_rating(throws: Path, capsys: pytest.CaptureFixtur
 
 
 def test_every_number_is_explained_where_it_stands(
-    journal: Path, throws: Path, capsys: pytest.CaptureFixture[str]
+    journal: Path, throws: Path, poker: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = ""
-    for one in (journal, throws):
+    for one in (journal, throws, poker):
         main(["statistics", str(one)])
         told += " ".join(capsys.readouterr().out.split())
     missing = {name for name, sentence in EXPLAINED.items() if sentence not in told}
-    assert missing <= {"groups", *MODELS.values()}, "only where there are several groups, or language models"
+    sometimes = {"groups", "gone_behind", *MODELS.values()}
+    assert missing <= sometimes, "only where there are several groups, players that were gone, or language models"
 
 
 def test_without_numpy_ratings_say_what_to_install(

@@ -37,19 +37,16 @@ GOOD = {"tokens": 100, "tokens_estimated": 40, "thinking_s": 2.0, "waited_s": 1.
 
 def league(said: dict[str, Any], declined: int = 0) -> Managed:
     """A league of four in which P01 and P02 are models: what their referee reports of each in every match, and how
-    often P01 has declined in its first."""
+    often its first match has waited for the model of P01."""
     managed = Managed(players=4, referees=1)
-    managed.register("referee", 1)
+    managed.register("referee", 1, trouble="trouble.v1")
     for number in range(1, 5):
         managed.register("player", number, conditions=CARD if number < 3 else None)
         managed.answer_pings()
     managed.answer_all()
-    first = managed.manager.ledger.matches["R1M1"]
-    for _ in range(declined):
-        report = managed.report_of("R1M1", "-A" if first.player_a == "P01" else "-B")
-        report["result"]["details"]["faults"] = {"P01": {"code": "E045", "phase": "move"}}
-        managed.request(report)
-        managed.answer_all()
+    first = next(match for match in managed.open_matches if "P01" in managed.manager.ledger.matches[match].players)
+    for turn in range(declined):
+        assert managed.decision(managed.trouble(first, "P01", "E045", turn=turn + 1)) == "wait"
     while not managed.manager.ledger.is_finished:
         managed.answer_pings()
         managed.answer_all()

@@ -1,7 +1,9 @@
 """Agents that follow one of the five source documents to the letter and know none of the others: its printed fields and
 nothing else, its way of calling, its order. Each row says what its document says, with the lines it is taken from.
 
-D0 prints messages and no transport: they travel as they are. D1 has JSON-RPC methods, string ids and acknowledgements
+D0 prints messages and no transport: they travel as they are, and an answer is a message like any other, sent with a
+POST of its own (`posting_player`). Its referee uses "these structures exactly" and reports without envelope and token,
+that of D2 without a token (`referee` with `to_the_letter`). D1 has JSON-RPC methods, string ids and acknowledgements
 in the result. D2 has JSON-RPC with the message type as method and sequential whole ids. D3 has MCP servers and a whole
 envelope with the token. D4 prints messages like D0, wants the envelope around them, and writes dates without dashes.
 """
@@ -145,6 +147,15 @@ DOCUMENTS: Final[Mapping[str, Document]] = {
 # --- players and referees ---------------------------------------------------------------------------------------------
 
 
+def posting_player(label: str = "player of D0 that posts") -> Peer:
+    """A player by D0, to whose author every message is a request: it answers the call with an empty 200, and sends its
+    GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE (D0 181-196, 228-241: neither conversation nor token) to the referee's
+    endpoint in the announcement (D0 127)."""
+    document = DOCUMENTS["D0"]
+    posts = on(("GAME_INVITATION", "CHOOSE_PARITY_CALL"), Reaction(body=b"", posted=True))
+    return Peer(label, convention=document.speaks, script=(*posts, *document.script), clock=document.clock)
+
+
 def player(name: str, label: str = "") -> Peer:
     """A player by this document."""
     document = DOCUMENTS[name]
@@ -164,12 +175,12 @@ class DocumentReferee(Referee):
         return super()._match(unaddressed)
 
 
-def referee(name: str, label: str = "") -> DocumentReferee:
-    """A referee by this document."""
+def referee(name: str, label: str = "", *, to_the_letter: bool = False) -> DocumentReferee:
+    """A referee by this document; to the letter, its reports too have nothing but what the document prints of them."""
     document = DOCUMENTS[name]
     # A report goes to the manager, which knows its sender by token and envelope only (D0 436-450 prints both for a
-    # request to the manager; D3 133).
-    to_manager = replace(document, envelope=ENVELOPE, carries_token=True)
+    # request to the manager; D3 133). D0 300-326 and D2 111-117 print neither a token in it, nor D0 an envelope.
+    to_manager = document if to_the_letter else replace(document, envelope=ENVELOPE, carries_token=True)
     trade = Trade(filters=by_endpoint, invites=document.speaks)
     made = DocumentReferee(
         label or f"referee of {name}", convention=to_manager.speaks, clock=document.clock, trade=trade
@@ -186,12 +197,14 @@ QUERIES: Final = frozenset({"GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "
 """All that any document asks a manager (D0 436, D2 262, D4 1096): nobody may ask it where players live."""
 
 
-def manager(name: str) -> Manager:
-    """A manager by this document: it announces rounds as printed, and so tells nobody where players live."""
+def manager(name: str, *, to_players_only: bool = False) -> Manager:
+    """A manager by this document: it announces rounds as printed, and so tells nobody where players live. D0 110, D1
+    370 and D4 322 send announcements "to all players", and so nothing to referees: they may ask for the schedule (D0
+    411, D4 1088)."""
     document = DOCUMENTS[name]
     answers = dict.fromkeys(("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE"), _REGISTERED[name])
     own = replace(document, fields={**document.fields, **_MANAGERS, **answers})
-    office = Office(endpoints=False, queries=QUERIES)
+    office = Office(endpoints=False, queries=QUERIES, is_polled=to_players_only, knows_lists=not to_players_only)
     return Manager(f"manager of {name}", convention=own.speaks, clock=document.clock, office=office)
 
 

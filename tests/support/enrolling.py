@@ -38,8 +38,11 @@ ANSWER = {
 class Agent:
     """The role around a membership."""
 
-    def __init__(self, meta: PlayerMeta | RefereeMeta | None = None, profile: Profile = "compat") -> None:
+    def __init__(
+        self, meta: PlayerMeta | RefereeMeta | None = None, profile: Profile = "compat", manager: str = MANAGER
+    ) -> None:
         self.meta = meta or PlayerMeta(**META)
+        self.manager = manager
         self.profile = profile
         self.keys: dict[str, str] = {}
         """Enrolment keys that it finds, by league."""
@@ -56,7 +59,7 @@ class Agent:
         book = PeerBook(self._happened, lambda: self.profile == "strict")
         keep_secret = secrets.__setitem__
         context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, keep_secret, book)
-        self.membership = Membership(self.meta, MANAGER, context, find_key=self.keys.get)
+        self.membership = Membership(self.meta, self.manager, context, find_key=self.keys.get)
         self.registration = self.membership.registration
 
     def _happened(self, event: Event) -> None:

@@ -64,6 +64,8 @@ class Office:
     """The message type and the method that give a referee its match; None: the announcement does."""
     is_polled: bool = False
     """Tells referees nothing of a match before they ask."""
+    knows_lists: bool = True
+    """It answers `get_assigned_matches`."""
     spelling: Spelling = CAPITALS
     endpoints: bool = True
     """Its announcements say where the players live."""
@@ -186,7 +188,7 @@ class Manager(Peer):
             answer = {**self._envelope("MATCH_RESULT_ACK"), "status": "ACCEPTED", "match_id": asked["match_id"]}
         elif kind == "LEAGUE_QUERY":
             answer = {**self._envelope("LEAGUE_QUERY_RESPONSE"), **self._asked(asked["query_type"])}
-        elif kind == POLL:
+        elif kind == POLL and self.office.knows_lists:
             return {"matches": [self._assigned(one) for one in self._fixtures.values()]}
         else:
             return super().honest(request)
@@ -197,6 +199,8 @@ class Manager(Peer):
             wrong = {"error_code": "E029", "error_description": "INVALID_QUERY"}
             return {"query_type": query_type, "success": False, "error": wrong}
         data = {"standings": self._table(), "players": self._registrations()}
+        if query_type == "GET_SCHEDULE":
+            data = {"schedule": [self._scheduled(one) for one in self._fixtures.values()]}
         return {"query_type": query_type, "success": True, "data": data}
 
     def _registered(self, request: Received) -> Object:
@@ -217,6 +221,10 @@ class Manager(Peer):
 
     def _registrations(self) -> list[Object]:
         return [{"player_id": one.member_id, "contact_endpoint": one.endpoint} for one in self._all("player")]
+
+    def _scheduled(self, one: Fixture) -> Object:
+        """A match of the schedule, as it is announced."""
+        return {"round_id": one.round_id, **self._announced(one)}
 
     def _assigned(self, one: Fixture) -> Object:
         status = "COMPLETED" if one.match_id in self.reports else "PENDING"

@@ -325,5 +325,5 @@ def hostile_players(manager: str, neighbour: str) -> Iterable[HostilePlayer]:
     yield from (HostilePlayer(name, deed=deed) for name, deed in DEEDS.items())
     yield HostilePlayer("everything twice", again=True)
     yield HostilePlayer("reads slowly", reads_slowly=True)
-    yield HostilePlayer("<script>alert(1)</script>")
+    yield HostilePlayer('" onmouseover="alert(1)')
     yield HostilePlayer("; DROP TABLE events; --")

@@ -117,6 +117,10 @@ class Visit:
         length = self.head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         return await self._reader.readexactly(int(length))
 
+    async def bare_request(self) -> None:
+        """Read a request without a body."""
+        self.head = await self._reader.readuntil(b"\r\n\r\n")
+
     async def say(self, *pieces: bytes) -> None:
         for piece in pieces:
             self.writer.write(piece)

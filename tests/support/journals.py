@@ -21,8 +21,10 @@ from typing import TypeVar
 
 from league.events import Event, LeagueEnded, MatchDecided, PlayerJoined, Registered
 from league.machine import Entry
+from league.storage import urls
 from league.storage.journal_files import backup
 from league.storage.notices import Durable, JournalError, Notice, WriteFailed
+from league.storage.opening import open_for_writing
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.transcript import LetterNote
@@ -129,7 +131,7 @@ def numbers(journal: JournalReader) -> list[int]:
     for number, events in groupby(journal.events(), key=_number):
         assert len(list(events)) == 1 + number % 4, f"entry {number} is not whole"
         found.append(number)
-    assert sorted(journal.secrets()) == sorted(f"token/{number}" for number in found)
+    assert sorted(journal.secrets(), key=str) == sorted(f"token/{number}" for number in found)
     return found
 
 
@@ -138,20 +140,22 @@ def _number(event: Event) -> int:
     return int(event.match_id.removeprefix("R1M"))
 
 
-def _append_for_ever(path: Path) -> None:
+def _append_for_ever(location: str) -> None:
     """Keep so many entries in flight; one line for each notice: the last durable entry."""
     changed, durable = Condition(), 0
 
     def tell(notice: Notice) -> None:
         nonlocal durable
-        assert isinstance(notice, Durable), notice
+        if isinstance(notice, WriteFailed):
+            print(notice.error, file=sys.stderr, flush=True)
+            os._exit(1)
         with changed:
             durable = notice.entries
             changed.notify()
         os.write(1, b"%d\n" % (first + durable))
 
     first = 0
-    with SqliteJournal(path, tell) as journal:
+    with open_for_writing(urls.parse(location), tell) as journal:
         first = max(numbers(journal), default=0)
         os.write(1, b"open\n")
         for number in count(first + 1):
@@ -241,4 +245,7 @@ def _die(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"append": _append_for_ever, "limit": _limit, "fill": _fill, "die": _die}[sys.argv[1]](Path(sys.argv[2]))
+    if sys.argv[1] == "append":
+        _append_for_ever(sys.argv[2])
+    else:
+        {"limit": _limit, "fill": _fill, "die": _die}[sys.argv[1]](Path(sys.argv[2]))

@@ -68,6 +68,31 @@ TROUBLE: Mapping[str, Said] = {
 }
 
 
+INSTEAD: Mapping[str, Mapping[str, Any]] = {
+    "refusing": {"message": {"role": "assistant", "content": None, "refusal": "I can't help with that."}},
+    "filtered": {"message": {"role": "assistant", "content": ""}, "finish_reason": "content_filter"},
+    "sorry": {"message": {"role": "assistant", "content": "I'm sorry, but I can't take part in games of chance."}},
+    "calling": {
+        "message": {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]},
+        "finish_reason": "tool_calls",
+    },
+}
+"""What models do instead of choosing."""
+
+
+def streamed(text: str, is_cut: bool = False) -> str:
+    """A completion as a stream of events."""
+    head = {"id": "c-1", "object": "chat.completion.chunk", "model": "stand-in"}
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, *({"content": letter} for letter in text)]
+    events: list[dict[str, Any]] = [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+    ]
+    events.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events.append({**head, "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}})
+    lines = [f"data: {json.dumps(event)}" for event in events]
+    return "\n\n".join(lines[:2] if is_cut else [*lines, "data: [DONE]"]) + "\n\n"
+
+
 class StandIn(ThreadingHTTPServer):
     """Serves at a free port. While `is_down`, everybody gets status 503; `key` is asked for if there is one."""
 
@@ -101,6 +126,8 @@ class StandIn(ThreadingHTTPServer):
         request = json.loads(body)
         self.requests.append(request)
         messages = [one["content"] for one in request["messages"]]
+        if request["model"] == "stream-only" and not request["stream"]:
+            return Said({"error": {"message": "this model needs stream=true"}}, 400)
         return self._behave(request["model"], messages[0], messages[-1])
 
     def _behave(self, model: str, first: str, last: str) -> Said:
@@ -119,7 +146,20 @@ class StandIn(ThreadingHTTPServer):
             text = TEXTS[model]
             said = None if text is None else text.format(option=option, OPTION=option.upper())
             return completion(said, tokens=None if model == "uncounted" else 12)
-        return TROUBLE.get(model, Said(UNKNOWN, 404))
+        return _unusual(model, option, is_greeting="ready" in first) or TROUBLE.get(model, Said(UNKNOWN, 404))
+
+
+def _unusual(model: str, option: str, is_greeting: bool) -> Said | None:
+    """How models answer that are not like the others."""
+    if model in ("streaming", "stream-only", "stream-cut"):
+        is_cut = model == "stream-cut" and not is_greeting
+        return Said(streamed(option, is_cut), headers={"Content-Type": "text/event-stream"})
+    if model == "mistyped":
+        return Said(completion(option).body, headers={"Content-Type": "text/html; charset=latin-1"})
+    if model in INSTEAD:
+        body = completion("").body
+        return Said({**body, "choices": [{"index": 0, "finish_reason": "stop", **INSTEAD[model]}]})
+    return None
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -13,7 +13,13 @@ from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league_manager import LeagueManager
-from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse, RoundAnnouncement
+from league.protocol.messages import (
+    LeagueQueryResponse,
+    MatchTroubleResponse,
+    Message,
+    RegisterResponse,
+    RoundAnnouncement,
+)
 from league.storage.journal import decode, encode
 from tests.support import bench
 from tests.support.bench import Object as Object
@@ -25,6 +31,8 @@ Sent = bench.Sent[Message | Ping]
 NOW = 1_750_000_000.0
 LEAGUE = "league_test"
 KEY = "the enrolment key of a test"
+FIRST_COMES_FIRST = f"{0x13D9:064x}"
+"""By this seed the lot for the first match of a round falls on the first of two or three equal referees."""
 
 
 def settings(**changed: Any) -> e.LeagueSettings:
@@ -35,6 +43,9 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
     """`manager` is the machine; it has begun."""
 
     conversation = "conv-{kind}"
+    answers_first_probe = True
+    holders_answer = False
+    """True if the agents that have a name answer when another one wants it."""
 
     def __init__(self, now: float = NOW, secrets: Mapping[str, str] | None = None, **changed: Any) -> None:
         self.settings = settings(**changed)
@@ -44,7 +55,9 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         self._drawn = 0
         self._orders = 0
         super().__init__(
-            now, self.settings.profile, secrets={"enrolment_key": KEY} if secrets is None else dict(secrets)
+            now,
+            self.settings.profile,
+            secrets={"enrolment_key": KEY, "assignment_seed": FIRST_COMES_FIRST, **(secrets or {})},
         )
         self.take(self.manager.resume(self.now))
 
@@ -102,10 +115,28 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def request(self, content: Object | Content, origin: str = "127.0.0.1") -> Replied | None:
-        """The answer to a request: None if it is not answered yet."""
+        """The answer to a request: None if it is not answered yet. Agents that register answer their first probe; under
+        a strict manager the test decides."""
         letter, step = self.hand(content, origin)
         assert all(one.letter_id == letter for one in step.replies)
+        if letter not in self.replies and self.settings.profile == "compat":
+            self.answer_strangers()
         return self.replies.get(letter)
+
+    def answer_strangers(self) -> None:
+        """Agents that register answer their first probe; the agents whose names they want may answer, too."""
+        while True:
+            strangers = [call for call in self.calls("ping") if call.to.agent_id.startswith("stranger-")]
+            holders = [call for call in self.calls("ping") if call.key.startswith("holder/")]
+            for call in holders:
+                if self.holders_answer:
+                    self.answer(call)
+                else:
+                    self.fail(call)
+            if not self.answers_first_probe or not strangers:
+                return
+            for call in strangers:
+                self.answer(call)
 
     def registration(self, role: str, number: int, **changed: Any) -> Object:
         """A registration; `changed` goes into its meta data, `sender` and `auth_token` into the envelope. A referee has
@@ -207,6 +238,33 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
 
     def report(self, match_id: str, winner: str | None = "A", **changed: Any) -> Replied | None:
         return self.request(self.report_of(match_id, winner, **changed))
+
+    def trouble_of(self, match_id: str, player: str, code: str = "E009", **changed: Any) -> Object:
+        """The question of the match's referee before this player loses."""
+        match = self.manager.ledger.matches[match_id]
+        return {
+            **self.envelope("MATCH_TROUBLE", f"referee:{match.referee_id}"),
+            "auth_token": self.tokens.get(match.referee_id or "", "tok_none"),
+            "league_id": LEAGUE,
+            "match_id": match_id,
+            "attempt": match.attempt,
+            "turn": 0,
+            "player_id": player,
+            "code": code,
+            **changed,
+        }
+
+    def trouble(self, match_id: str, player: str, code: str = "E009", **changed: Any) -> int:
+        """Ask that question; return the number under which it is answered."""
+        letter, _ = self.hand(self.trouble_of(match_id, player, code, **changed), "127.0.0.1")
+        return letter
+
+    def decision(self, letter: int) -> str:
+        """The answer to that question: decide, wait, an error code, or nothing yet."""
+        answer = self.replies.get(letter)
+        if isinstance(answer, MatchTroubleResponse):
+            return answer.decision
+        return code_of(answer)
 
     def query(self, agent_id: str, query_type: str, **params: Any) -> LeagueQueryResponse:
         answer = self.request(self.query_of(agent_id, query_type, **params))

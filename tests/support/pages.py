@@ -24,7 +24,19 @@ BLOCK = re.compile(
 )
 PROMPT, LEFT_OUT = "$ ", "…"
 ASKS_A_MANAGER = frozenset(
-    {"standings", "schedule", "match", "agents", "start", "pause", "resume", "approve", "reject", "close"}
+    {
+        "standings",
+        "schedule",
+        "match",
+        "agents",
+        "start",
+        "pause",
+        "resume",
+        "approve",
+        "reject",
+        "close",
+        "rotate-token",
+    }
 )
 
 

@@ -33,8 +33,9 @@ META = PlayerMeta(
 class Rig(Bench[Competitor, Message]):
     """Drives one player and keeps all that leaves it. `derived`: senders show the tokens our manager derives."""
 
-    def __init__(self, profile: Profile = "compat", derived: bool = True) -> None:
+    def __init__(self, profile: Profile = "compat", derived: bool = True, receipts: bool = False) -> None:
         self.derived = derived
+        self.receipts = receipts and derived
         self.meta = META
         super().__init__(START, profile)
 
@@ -65,6 +66,8 @@ class Rig(Bench[Competitor, Message]):
     def accepted(self, token: str | None = TOKEN) -> Object:
         scheme = "derived" if self.derived else None
         named: Object = {"player_id": ME, "league_id": LEAGUE, "auth_token": token, "token_scheme": scheme}
+        if self.receipts:
+            named["receipts"] = "receipt.v1"
         return self.envelope("LEAGUE_REGISTER_RESPONSE", status="ACCEPTED", reason=None, **named)
 
     def tick(self) -> Step:

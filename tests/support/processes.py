@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -24,6 +25,8 @@ WATCHDOG_S = 120.0
 """No test measures time with it."""
 COMMAND = (sys.executable, "-m", "league.cli.main")
 READY = "ready: "
+STAMP = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z ")
+"""The time in front of the lines of an agent whose output is not a terminal."""
 IN_JOURNALS = ("1", "2", "3", "4", "6", "8", "9", "10", "12")
 """The promises that the journals of a manager and its referees are evidence enough for."""
 SIGNS_OF_BUGS = ("incident ", "a bug in league", "never retrieved", "Exception in ", "was never awaited", "Warning")
@@ -87,7 +90,7 @@ class Process:
     def _read(self, stream: IO[str]) -> None:
         for line in stream:
             with self._changed:
-                self.lines.append(line.rstrip("\n"))
+                self.lines.append(STAMP.sub("", line.rstrip("\n")))
                 self._changed.notify_all()
         stream.close()
         with self._changed:

@@ -36,6 +36,7 @@ HOSTS = {player: f"10.0.1.{number}" for number, player in enumerate(PLAYERS, sta
 ENDPOINTS = {player: f"http://{host}:8101/mcp" for player, host in HOSTS.items()}
 REGISTRATION = {player: tokens.mint(player, player.encode() * 10) for player in PLAYERS}
 KEYS = {player: tokens.deriver(token) for player, token in REGISTRATION.items()}
+CORRECTION_PAUSE_S = 2.0
 CALLS = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 
 
@@ -118,10 +119,16 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         return self
 
     def open(self, to: str, *kinds: str) -> Sent:
-        """The newest call to somebody that is still open."""
-        found = [one for one in self.under_way.values() if one.to.agent_id == to and one.kind in kinds]
-        assert found, f"nothing of {kinds} is open to {to}"
-        return found[-1]
+        """The newest call to somebody that is still open. A call that corrects a wrong answer is waited for."""
+        calls = self._open_calls(to, kinds)
+        if not calls and set(kinds) & set(CALLS):
+            self.wait(CORRECTION_PAUSE_S)
+            calls = self._open_calls(to, kinds)
+        assert calls, f"nothing of {kinds} is open to {to}"
+        return calls[-1]
+
+    def _open_calls(self, to: str, kinds: Sequence[str]) -> list[Sent]:
+        return [call for call in self.under_way.values() if call.to.agent_id == to and call.kind in kinds]
 
     def asked(self, player: str) -> bool:
         """Is a question to this player open?"""
@@ -146,9 +153,12 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         self.answer(self.open("league_manager", "REFEREE_REGISTER_REQUEST"), self.accepted(token, derived, **changed))
         return self
 
-    def announce(self, *matches: Object, **changed: Any) -> Replied:
+    def announcement(self, *matches: Object, **changed: Any) -> Object:
         fields = {"auth_token": of_manager(), "league_id": LEAGUE, "round_id": 1, "matches": list(matches)}
-        return self.request({**self.envelope("ROUND_ANNOUNCEMENT"), **fields, **changed})
+        return {**self.envelope("ROUND_ANNOUNCEMENT"), **fields, **changed}
+
+    def announce(self, *matches: Object, **changed: Any) -> Replied:
+        return self.request(self.announcement(*matches, **changed))
 
     def given(self, *matches: Object) -> Rig:
         """Registered, with these matches (one of even_odd unless told otherwise)."""
@@ -213,8 +223,8 @@ class Rig(bench.Bench[RefereeDesk, Message]):
             self.answer(self.open(player, "GAME_INVITATION"), self.joining(player))
         return self
 
-    def chooses(self, player: str, choice: object) -> Rig:
-        self.answer(self.open(player, *CALLS[1:]), self.choosing(player, choice))
+    def chooses(self, player: str, choice: object, **more: Any) -> Rig:
+        self.answer(self.open(player, *CALLS[1:]), {**self.choosing(player, choice), **more})
         return self
 
     def says(self, player: str, content: Object | bytes | Content) -> Rig:
@@ -227,6 +237,11 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         return self
 
     def hears_game_over(self, *players: str) -> Rig:
+        # Whoever answered wrongly too often loses at the deadline.
+        for _ in range(30):
+            if any(call.kind == "GAME_OVER" and call.to.agent_id in players for call in self.under_way.values()):
+                break
+            self.wait(1)
         for player in players:
             self.hears_errors(player)
             sent = self.open(player, "GAME_OVER")

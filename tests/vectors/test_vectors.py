@@ -10,7 +10,7 @@ import pytest
 
 from league.protocol.envelope import STRICT, Reading, unseal
 from league.protocol.errors import ERRORS
-from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
+from league.protocol.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
 from league_kit.message_verdicts import judge
 from league_mcp.message_schemas import clauses
 from scripts import make_vectors
@@ -22,7 +22,23 @@ MESSAGE_TYPES = {one: one for one in MESSAGES}
 TESTS = Path(__file__).parents[1]
 NEEDS_A_LEAGUE = {
     *("E001", "E005", "E009", "E010", "E012", "E013", "E014", "E015", "E016", "E017", "E019", "E020", "E022", "E023"),
-    *("E025", "E026", "E027", "E028", "E030", "E031", "E033", "E040", "E041", "E042", "E043", "E044", "E045", "E099"),
+    *(
+        "E025",
+        "E026",
+        "E027",
+        "E028",
+        "E030",
+        "E031",
+        "E033",
+        "E040",
+        "E041",
+        "E042",
+        "E043",
+        "E044",
+        "E045",
+        "E046",
+        "E099",
+    ),
 }
 """Errors that depend on what happened before, so that no message alone can show them."""
 
@@ -77,7 +93,7 @@ def test_a_vector_is_called_like_its_file() -> None:
 
 def test_each_message_has_a_minimal_and_a_full_vector() -> None:
     names = {(vector["message_type"], vector["name"]) for vector in vectors("valid")}
-    kinds = [*THE_EIGHTEEN, *MOVES, *ACKS]
+    kinds = [*THE_EIGHTEEN, *MOVES, *AMONG_OURS, *ACKS]
     assert {(kind, f"{kind.lower()}.{size}") for kind in kinds for size in ("minimal", "full")} - names == set()
 
 

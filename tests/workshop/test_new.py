@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -121,3 +123,35 @@ def test_every_starter_has_one_place_for_the_strategy_and_one_for_the_name() -> 
     for path in ("python/player.py", "python_sdk/player.py", "javascript/player.mjs"):
         code = folder.joinpath(*path.split("/")).read_text(encoding="utf-8")
         assert (code.count("Your strategy goes here"), code.count(new.PLACEHOLDER)) == (1, 1)
+
+
+# --- a game -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_game_is_a_package_whose_tests_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "Dice Race"
+    assert main(["new", "game", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["name"] == "dice_race"
+    assert told["files"] == ["league_dice_race.py", "test_dice_race.py", "pyproject.toml", "README.md"]
+    assert {one.name for one in folder.iterdir()} == set(told["files"])
+    assert 'dice_race = "league_dice_race:GAME"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "unittest"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--name", "Chess!"], "small letters"),
+        (["--name", "connect_four"], "there is a game connect_four already"),
+        (["--sdk"], "a game is written in Python"),
+        (["--language", "javascript"], "a game is written in Python"),
+    ],
+)
+def test_a_game_that_cannot_be_named_or_written_is_refused(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "game", str(tmp_path / "one"), *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "one").exists()

@@ -168,7 +168,7 @@ def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:
     ended = processes.run("spar", gone)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.count("\n") == 1
-    assert f"nobody can be reached at {gone}" in ended.stderr
+    assert f"nobody answers at {gone}: connection refused. Start the agent" in ended.stderr
 
 
 @pytest.mark.parametrize("page", [b"<html>no page here</html>", b'{"detail":"Not Found"}'], ids=["page", "FastAPI"])

@@ -8,14 +8,15 @@ from league.games.contract import (
     PLAYER_A,
     SEATS,
     TURN,
+    BaseRules,
     Board,
     Game,
     Mover,
     Outcome,
     Seat,
-    WithoutChance,
     opponent,
     require_legal,
+    win,
 )
 from league.games.moves import MoveWire
 
@@ -37,7 +38,7 @@ class Taken:
         return SEATS[len(self.takes) % 2]
 
 
-class Nim(WithoutChance):
+class Nim(BaseRules):
     def start(self) -> Taken:
         return Taken()
 
@@ -57,7 +58,7 @@ class Nim(WithoutChance):
         if state.left:
             return None
         winner = opponent(state.next_seat)
-        return Outcome(winner, f"{'{A}' if winner == PLAYER_A else '{B}'} took the last stick")
+        return win(winner, f"{'{A}' if winner == PLAYER_A else '{B}'} took the last stick")
 
     def view(self, state: Taken, seat: Seat) -> dict[str, object]:
         return {"sticks_left": state.left, "takes": list(state.takes)}

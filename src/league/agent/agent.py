@@ -6,8 +6,11 @@ All of this runs on one loop: the shell itself needs no lock.
 
 The shell is open, broken or closing. A bug in the machine makes it broken: requests are refused, and once everything
 appended before the bug is stored, the machine is built anew from the journal and goes on after a rest. A write that
-fails takes the machine back in the same way, and the disk is tried until it works. If the journal's files are gone, the
-process must end (`journal_lost`).
+fails takes the machine back in the same way, and the disk is tried until it works. If the journal's files are gone, or
+another process has taken the journal over, the process must end (`journal_lost`).
+
+A journal that is held by a lease (`has_lease`) may have been taken over while this process stood still. So before
+anything comes in, or leaves, the lease is looked at; if it has run out, the journal must be confirmed first.
 
 What must never happen: that a bug of ours ends the process or is told as a peer's fault, that a request stays without
 an answer, or that actions are carried out in another order than the pump returned them.
@@ -35,7 +38,7 @@ from league.agent.caller import Caller
 from league.agent.gate import Gate
 from league.agent.log import Log
 from league.agent.outbound import Outbound
-from league.agent.pump import FLUSH_S, Actions, Pump
+from league.agent.pump import FLUSH_S, Actions, Pump, storage_error
 from league.agent.recovery import (
     TRY_DISK_S,
     BugBackoff,
@@ -52,8 +55,8 @@ from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
-from league.storage.notices import UNFIT, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import exchanged
+from league.storage.notices import UNFIT, JournalError, JournalLostError, Notice, UnfitEventError, WriteFailed
+from league.storage.transcript import exchanged, refused
 from league.transport import letters
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.http import LaterResponse, Response
@@ -179,6 +182,7 @@ class Agent:
 
     def _load(self) -> Machine:
         machine = self.setup.build(self.journal.secrets())
+        machine.journal_head = lambda: self.journal.head
         self._position.seq = 0
         self.meter.replay(self._replayed(machine))
         return machine
@@ -209,6 +213,9 @@ class Agent:
     async def shown(self, show: Callable[[Machine, int], Shown]) -> Shown:
         """Return a view of the machine at a position of its journal, once that is durable: so it stays true."""
         while True:
+            while self.pump.is_stale:
+                self.changed.clear()
+                await self.changed.wait()
             view = show(self.machine, self._position.seq)
             position = self._position.appended
             # A write that fails takes the machine back: then there is something else to show.
@@ -264,13 +271,13 @@ class Agent:
             if request.is_unknown and setup.offer is not None and not (is_crowded or is_mcp):
                 return self._ask_offer(setup.offer(raw, origin, authorization), raw, origin, request, now)
         kind = label(request)
-        if self._outbound.note is not None:
-            self._note(now, "in", origin, request, "", raw)
         if kind in ERRORS_TOLD and (error := error_told(request)) is not None:
             self._note_error(error)
         answer = self._request(request.content, origin, now, request.convention)
+        # Noted after the machine has judged it, but before its events can reach the disk.
+        is_noted = self._outbound.note is not None and self._note_request(now, origin, request, raw, answer)
         if isinstance(answer, Answering):
-            return self._response_to(request, kind, origin, now, answer)
+            return self._response_to(request, kind, origin, now, answer, is_noted=is_noted)
         # Without a task: the connection writes the answer when the future is done.
         return LaterResponse(answer, partial(self._response_to, request, kind, origin, now))
 
@@ -315,12 +322,11 @@ class Agent:
         response = await offered
         if response is not None:
             return response
-        if self._outbound.note is not None:
-            self._note(now, "in", origin, request, "", raw)
         answer = self._request(request.content, origin, now, request.convention)
+        is_noted = self._outbound.note is not None and self._note_request(now, origin, request, raw, answer)
         if not isinstance(answer, Answering):
             answer = await answer
-        return self._response_to(request, label(request), origin, now, answer)
+        return self._response_to(request, label(request), origin, now, answer, is_noted=is_noted)
 
     def _refuse(self, bad: BadRequestError, speaker: Speaker, now: float) -> Response:
         """Answer something that is not a request."""
@@ -334,6 +340,8 @@ class Agent:
         origin: str,
         since: float,
         answering: Answering,
+        *,
+        is_noted: bool = True,
     ) -> Response:
         """Write the answer as it leaves; count, log and note it."""
         now = self.now()
@@ -352,7 +360,7 @@ class Agent:
         self.meter.answered(kind, outcome, request.content, now - since, request.match_id)
         if self.setup.log.is_kept:
             self.setup.log.letter(now, "in", origin, kind, outcome, match_id)
-        if self._outbound.note is not None:
+        if is_noted and self._outbound.note is not None:
             self._note(now, "out", origin, request, str(response.status), response.body)
         return response
 
@@ -375,6 +383,8 @@ class Agent:
         """Hand a request to the pump; its answer is often ready at once."""
         if self._closing or self._bugs.is_broken or self.journal.is_full:
             return Answering(0, PeerError("E042", "no room for another request at the moment"))
+        if self.journal.has_lease and not self.journal.is_ours():
+            return Answering(0, storage_error())
         try:
             letter_id, actions = self.pump.request(content, origin, now, convention)
         except Exception:  # noqa: BLE001 - one of two doors where our own bugs end: logged once, answered as E099
@@ -460,7 +470,7 @@ class Agent:
 
     def _input(self, give: Callable[[*Arguments], Actions], *arguments: *Arguments) -> None:
         """Hand something to the pump and carry out what it returns."""
-        if self._closing or self._bugs.is_broken:
+        if self._closing or self._bugs.is_broken or (self.journal.has_lease and not self.journal.is_ours()):
             return
         try:
             actions = give(*arguments)
@@ -507,6 +517,8 @@ class Agent:
             return
         if isinstance(notice, WriteFailed):
             self._write_failed(notice)
+        elif self.journal.has_lease and not self.journal.is_ours():
+            return  # the notice of the failure comes next
         # A notice of an epoch that is over counts entries that were dropped since.
         elif notice.epoch == self._position.epoch:
             self._position.durable = notice.entries
@@ -518,20 +530,54 @@ class Agent:
     def _write_failed(self, failed: WriteFailed) -> None:
         self._bugs.is_broken = False  # whatever was, the machine is built anew
         self._position.restart()
-        self._carry_out(self.pump.storage_failed())
+        self._carry_out(self.pump.storage_failed(failed.can_read))
         if failed.is_final:
-            self._position.lost = failed.error
+            self._lose(failed.error)
             return
         self.setup.show(f"the journal cannot be written: {failed.error}; trying again")
         self._position.retry = self._loop.create_task(self._try_disk(failed))
 
+    def _lose(self, why: str) -> None:
+        self._position.lost = why
+        self.changed.set()
+
     async def _try_disk(self, failed: WriteFailed) -> None:
-        while not await asyncio.to_thread(self.journal.try_again, failed):  # noqa: ASYNC110 - a disk sends no event
-            await asyncio.sleep(TRY_DISK_S)
+        try:
+            # Neither a disk nor a server sends an event when it works again.
+            while not await asyncio.to_thread(self.journal.try_again, failed):  # noqa: ASYNC110
+                await asyncio.sleep(TRY_DISK_S)
+        except JournalLostError as error:
+            self._lose(str(error))
+            return
         self._position.epoch += 1
+        while self.pump.is_stale and not self._can_load():  # noqa: ASYNC110
+            await asyncio.sleep(TRY_DISK_S)
         self._input(self.pump.storage_back, self.now())
 
+    def _can_load(self) -> bool:
+        try:
+            self.pump.go_back()
+        except JournalError:
+            return False
+        return True
+
     # --- transcript and log -------------------------------------------------------------------------------------------
+
+    def _note_request(
+        self,
+        now: float,
+        origin: str,
+        request: Asked,
+        raw: bytes,
+        answer: Answering | asyncio.Future[Answering],
+    ) -> bool:
+        """Note a request to us; only its beginning, and no answer, if it is a stranger's and was refused."""
+        error = answer.content if isinstance(answer, Answering) else None
+        if isinstance(error, PeerError) and self.machine.member_behind(request.content) is None:
+            self.journal.note(refused(now, origin, request.message_type, error.code, raw))
+            return False
+        self._note(now, "in", origin, request, "", raw)
+        return True
 
     def _note(
         self,

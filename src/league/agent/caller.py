@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from league.gateway.words import NOTIFICATIONS, Post, Words
-from league.machine import Address, Ping
+from league.machine import Address, Ping, Probe
 from league.protocol.conventions import Convention
 from league.protocol.messages import Message
 from league.transport import letters
 from league.transport.http_call import CallFailed, PendingCall
 from league.transport.http_client import HttpClient
 from league.transport.reply import HttpReply
+
+PROBING: Final = 0.9
+"""The part of its time that a probe may use: what it found out by then must arrive before the time is over."""
 
 
 class Caller:
@@ -54,11 +58,19 @@ class Caller:
     ) -> HttpReply:
         """Make a call, in whatever words are known there; CallFailed if nobody answers in time. `first`: the answer to
         the usual request, if it was not final."""
+        if isinstance(message, Probe):
+            wait *= PROBING
         deadline = self._now() + wait
         exchange = self._words.begin(request_id, message, body, to, was_sent=first is not None)
         result = exchange.first if first is None else exchange.step(first)
         while isinstance(result, Post):
-            reply = await self._post(result, deadline, limit)
+            try:
+                reply = await self._post(result, deadline, limit)
+            except CallFailed:
+                last = exchange.fail()
+                if last is None:
+                    raise
+                return last
             result = exchange.step(reply)
         return result
 

@@ -1,5 +1,15 @@
-"""The log of an agent: one JSON line per letter and event. It may never stop the agent: lines that cannot be written
-are dropped and counted, and the operator is told once.
+"""The log of an agent: one JSON object a line, for programs that collect logs.
+
+Each line has a time (UTC), a level and an event. What else it has depends on the event: ids (`match_id`, `peer`, …) and
+the code of an error.
+
+    letter          somebody sent us a message, or we sent one; `outcome` says how it ended
+    call_failed     nobody answered a call, and why
+    error_received  somebody told us of an error
+    lines_dropped   lines could not be written before this one
+    CapitalLetters  an event of our journal, by its name there
+
+The log may never stop the agent: lines that cannot be written are dropped and counted, and the operator is told once.
 """
 
 from __future__ import annotations
@@ -8,36 +18,42 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final, Literal
 
 import msgspec
 
-from league.agent.watch import ErrorNote
+from league.agent.watch import ANSWERED, ErrorNote
 from league.events import Event
 
 FLUSH_LINES = 500
 FILE_BYTES = 16 << 20
 OLDER_FILES = 4
 """A log that has grown to FILE_BYTES becomes LOG.1, LOG.1 becomes LOG.2, and so on up to this number."""
+IDS: Final = ("match_id", "round_id", "agent_id", "player_id", "referee_id", "attempt", "code")
+"""The fields of an event that its line has too."""
 _ENCODER = msgspec.json.Encoder()
 
+Level = Literal["info", "warning", "error"]
+_GOOD_OUTCOMES: Final = frozenset({"ok", ANSWERED})
 
-class _LetterLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    at: float
-    letter: str
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    time: datetime
+    level: Level
+    event: str
+
+
+class _LetterLine(_Line, frozen=True):
     direction: str
+    message_type: str
     peer: str
     outcome: str
     match_id: str | None = None
 
 
-class _EventLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    at: float
-    event: str
-    match_id: str | None = None
-
-
-Line = _LetterLine | _EventLine | Mapping[str, object]
+Line = _Line | Mapping[str, object]
 
 
 class Log:
@@ -71,8 +87,10 @@ class Log:
         outcome: str,
         match_id: str | None = None,
     ) -> None:
-        if self.is_kept:
-            self._add(_LetterLine(at, message_type, direction, peer, outcome, match_id or None))
+        if not self.is_kept:
+            return
+        level: Level = "info" if outcome in _GOOD_OUTCOMES else "warning"
+        self._add(_LetterLine(_time(at), level, "letter", direction, message_type, peer, outcome, match_id or None))
 
     def failed_call(
         self,
@@ -86,9 +104,11 @@ class Log:
         """Why nobody answered, in full: for the operator, never for the peer (spec section 7.5)."""
         if not self.is_kept:
             return
-        line = {
-            "at": at,
-            "failed": message_type,
+        line: dict[str, object] = {
+            "time": _time(at),
+            "level": "warning",
+            "event": "call_failed",
+            "message_type": message_type,
             "peer": peer,
             "endpoint": endpoint,
             "detail": detail,
@@ -98,23 +118,31 @@ class Log:
         self._add(line)
 
     def error(self, at: float, error: ErrorNote) -> None:
-        if self.is_kept:
-            self._add(
-                {
-                    "at": at,
-                    "error": error.code,
-                    "text": error.text,
-                    "letter": error.message_type,
-                    "peer": error.peer,
-                    "match_id": error.match_id,
-                }
-            )
+        if not self.is_kept:
+            return
+        line: dict[str, object] = {
+            "time": _time(at),
+            "level": "error",
+            "event": "error_received",
+            "code": error.code,
+            "text": error.text,
+            "message_type": error.message_type,
+            "peer": error.peer,
+        }
+        if error.match_id:
+            line["match_id"] = error.match_id
+        self._add(line)
 
     def events(self, events: Iterable[Event]) -> None:
-        if self.is_kept:
-            for event in events:
-                match_id = getattr(event, "match_id", None)
-                self._add(_EventLine(event.at, type(event).__name__, match_id or None))
+        if not self.is_kept:
+            return
+        for event in events:
+            line: dict[str, object] = {"time": _time(event.at), "level": "info", "event": type(event).__name__}
+            for name in IDS:
+                value = getattr(event, name, None)
+                if value:
+                    line[name] = value
+            self._add(line)
 
     def _add(self, line: Line) -> None:
         self._lines.append(line)
@@ -135,7 +163,13 @@ class Log:
                 self._close()
                 self._file = _LogFile(self._path)
             if self._dropped:
-                self._file.append(_ENCODER.encode_lines([{"dropped": self._dropped}]))
+                dropped = {
+                    "time": datetime.now(UTC),
+                    "level": "error",
+                    "event": "lines_dropped",
+                    "lines": self._dropped,
+                }
+                self._file.append(_ENCODER.encode_lines([dropped]))
                 self._dropped = 0
             self._file.append(_ENCODER.encode_lines(lines))
             if self._file.size >= self._file_bytes:
@@ -162,12 +196,16 @@ class Log:
         self._close()
 
 
+def _time(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
 class _LogFile:
     """The open file. Lines are appended whole or not at all: half a line would spoil the next."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         opened = os.fstat(self._descriptor)
         self._identity = (opened.st_dev, opened.st_ino)
         self._is_regular = stat.S_ISREG(opened.st_mode)

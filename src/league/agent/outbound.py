@@ -256,7 +256,7 @@ class Outbound:
             )
         if letters.says_something(reply.body):
             return self._read(sent, reply, now)
-        failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.BROKEN
+        failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.SERVER_ERROR
         detail = f"answered with HTTP status {reply.status}"
         return self._failed(sent, failure, now, detail=detail, seconds=now - sent.at)
 

@@ -13,6 +13,7 @@ otherwise it is held until `durable` says so. Entries of lazy events alone hold 
   of these counts, and whatever comes later is ignored.
 - The journal is up or down. `storage_failed` throws the machine away, answers every open letter, cancels every call and
   loads the machine from what is durable. While the journal is down only reads are answered. `storage_back` ends that.
+  If the journal cannot be read either, the machine is loaded by `storage_back`, and until then nothing is answered.
 
 What must never happen: that anything leaves which rests on events that a crash could still lose; that a letter gets two
 answers or none; that a peer is blamed for a deadline that we missed ourselves.
@@ -119,6 +120,8 @@ class Pump:
     ) -> None:
         self.machine = load()
         self.storage_down = False
+        self.is_stale = False
+        """True if the machine knows what was never stored: nobody may see it."""
         self.due = -math.inf
         """Before that there is no need to `advance`: it may be too early, never too late. `timer` is exact, and costs
         more."""
@@ -160,8 +163,8 @@ class Pump:
         self._looked_at = now
         self._last_id = letter_id = self._last_id + 1
         self._letters.add(letter_id)
-        if self.storage_down and not _is_read(content):
-            self._answer(letter_id, _storage_error(), actions)
+        if self.storage_down and (self.is_stale or not _is_read(content)):
+            self._answer(letter_id, storage_error(), actions)
         else:
             letter = Letter(letter_id, content, origin=origin, convention=convention)
             self._carry_out(self.machine.handle(letter, now), actions)
@@ -235,12 +238,13 @@ class Pump:
             actions.released = held.position
         return actions
 
-    def storage_failed(self) -> Actions:
-        """A group was not stored: every open letter gets an error, and the machine goes back to what is durable."""
+    def storage_failed(self, can_read: bool = True) -> Actions:
+        """A group was not stored: every open letter gets an error, and the machine goes back to what is durable, now or
+        when the journal can be read again."""
         letter_ids = list(self._letters)
         for held in self._held:
             letter_ids += [reply.letter_id for reply in held.replies]
-        replies = tuple([Answering(letter_id, _storage_error()) for letter_id in letter_ids])
+        replies = tuple([Answering(letter_id, storage_error()) for letter_id in letter_ids])
         calls = tuple(self._calls)
         questions = tuple(sorted(self._asked))
         actions = Actions(replies, cancel=calls, unasked=questions)
@@ -252,11 +256,18 @@ class Pump:
         self._asked.clear()
         self._entries = _Entries()
         self.storage_down = True
-        self.machine = self._load()
+        self.is_stale = True
+        if can_read:
+            self.go_back()
         return actions
 
+    def go_back(self) -> None:
+        """Load the machine from what is durable. JournalError if the journal cannot be read."""
+        self.machine = self._load()
+        self.is_stale = False
+
     def storage_back(self, now: float) -> Actions:
-        """Writing works again."""
+        """Writing works again, and the machine is as the journal has it."""
         self.storage_down = False
         return self.start(now)
 
@@ -373,7 +384,7 @@ class Pump:
         """Undo a read that would have to be written down while nothing can be, as if nobody had asked."""
         self.machine = self._load()
         for reply in step.replies:
-            self._answer(reply.letter_id, _storage_error(), actions)
+            self._answer(reply.letter_id, storage_error(), actions)
 
     def _fan_out(self, outbox: Iterable[Outgoing], *, has_left: bool) -> list[Call]:
         calls: list[Call] = []
@@ -424,5 +435,5 @@ def _is_read(content: Content) -> bool:
     return isinstance(content, Ping) or (isinstance(content, Unsealed) and content.message_type == "LEAGUE_QUERY")
 
 
-def _storage_error() -> PeerError:
+def storage_error() -> PeerError:
     return PeerError("E041", "the journal cannot be written at the moment; nothing was stored")

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
-from league.machine import Entry
+from msgspec import Struct
+
+from league.machine import Entry, JournalHead
 from league.storage.journal import Journal
 from league.storage.notices import WriteFailed
 from league.storage.transcript import LetterNote
@@ -28,7 +29,22 @@ class LiveJournal(Journal, Protocol):
     def is_full(self) -> bool: ...
 
     @property
+    def has_lease(self) -> bool:
+        """True if the journal is ours only as long as we keep confirming it."""
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True while nobody else can have written the journal."""
+
+    def is_ours(self) -> bool:
+        """Find out whether the journal is still ours after a standstill of this process."""
+
+    @property
     def keeps_letters(self) -> bool: ...
+
+    @property
+    def head(self) -> JournalHead | None:
+        """The end of its chain, as far as it is durable; None if it has none."""
 
     def enqueue(self, entry: Entry) -> None: ...
 
@@ -41,8 +57,7 @@ class LiveJournal(Journal, Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(slots=True)
-class JournalPosition:
+class JournalPosition(Struct):
     """How far the journal is: entries appended and durable since the pump was built (`base`) in this `epoch`, and the
     number of the newest event the machine knows."""
 
@@ -54,7 +69,7 @@ class JournalPosition:
     is_waking_writer: bool = False
     """True until the writer is woken in the next turn of the loop."""
     lost: str = ""
-    """Why nothing can be stored any more: its files were removed or replaced."""
+    """Why nothing can be stored any more: its files were removed or replaced, or it has another writer."""
     retry: asyncio.Task[None] | None = None
     """Tries to write again after a failure."""
 
@@ -65,8 +80,7 @@ class JournalPosition:
         self.base = 0
 
 
-@dataclass(slots=True)
-class BugBackoff:
+class BugBackoff(Struct):
     """After a bug of ours the machine is built anew; a bug that comes back at once must fill neither the log nor the
     processor."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
-from msgspec import field
+from msgspec import Struct, field
 
 from league.agent.counts import (
     BUCKETS_S,
@@ -28,7 +27,6 @@ from league.events import (
 )
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import ERRORS
 from league.protocol.messages import (
     MESSAGES,
     GameError,
@@ -282,8 +280,7 @@ def _in_braces(labels: str) -> str:
 # --- errors that others tell us of ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorNote:
+class ErrorNote(Struct, frozen=True):
     """An error that somebody sent us, as a message or in answer to a call, in words that are safe to show."""
 
     peer: str
@@ -301,7 +298,11 @@ class ErrorNote:
         if self.match_id:
             subject += f" about {self.match_id}"
         if self.is_answer:
-            return f"{self.peer} answers {subject} with {self.code} {self.text}"
+            # In the peer's own words, whatever we read them as.
+            words = self.text
+            if self.code not in words:
+                words += f" ({self.code})"
+            return f"{self.peer} answers {subject} with {words}"
         return f"{self.peer} says {subject}: {self.code} {self.text}"
 
 
@@ -332,14 +333,13 @@ def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNo
     """Note the error that a call of ours was answered with."""
     is_shown = True
     if isinstance(content, Refusal):
-        name = ERRORS[content.code].name if content.code in ERRORS else None
         code = content.code
-        text = _joined(name, content.detail)
+        text = _cut(content.words or content.detail)
         is_shown = content.understood
     elif isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse) and content.message.error:
         error = content.message.error
         code = error.error_code
-        text = _joined(error.error_name, error.error_description)
+        text = _cut(f"{code} {_joined(error.error_name, error.error_description)}")
     else:
         return None
     match_id = getattr(sent, "match_id", None)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 FAILURES_TO_OPEN: Final = 5
 OPEN_S: Final = 60.0
 
 
-@dataclass(slots=True)
-class CircuitBreaker:
+class CircuitBreaker(Struct):
     """Closed: calls pass. Open: calls are refused until `open_until`; the next one decides."""
 
     failures: int = 0

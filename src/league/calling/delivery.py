@@ -6,7 +6,6 @@ The role that makes a delivery sets its policy and its callbacks; after that onl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
@@ -37,9 +36,10 @@ class Reaction(TableKey):
     FAILED = "an error that counts as a failed attempt"
     NOT_UNDERSTOOD = "the call itself was not understood"
     WRONG = "read, and wrong: its consequence decides"
-    CORRECTABLE = "wrong, and may be corrected: call again under the same deadline"
+    CORRECTABLE = "wrong, and may be corrected: call again under the same deadline, after a pause"
+    EXHAUSTED = "wrong once too often: there is no other call, but a request of its own may still bring the answer"
     CALL_AGAIN = "no answer to this call, but another one will get it"
-    FINALLY_WRONG = "wrong once too often"
+    FINALLY_WRONG = "wrong, and no other answer can help"
 
 
 class Interpretation(Struct, frozen=True):
@@ -47,6 +47,7 @@ class Interpretation(Struct, frozen=True):
 
     `tells_more`: it is about more than the form of the call. `consequence` follows an answer that is WRONG, or one
     NOT_UNDERSTOOD when no other form helps. `is_promise`: an ACKNOWLEDGED call was told that its answer will come.
+    `pause_s`: the time before the call that corrects a CORRECTABLE answer.
     """
 
     reaction: Reaction
@@ -54,6 +55,7 @@ class Interpretation(Struct, frozen=True):
     tells_more: bool = False
     consequence: Callable[[float], Interpretation] | None = None
     is_promise: bool = False
+    pause_s: float = 0.0
 
 
 ANSWERED = Interpretation(Reaction.ANSWERED)
@@ -61,8 +63,7 @@ _REFUSED = Interpretation(Reaction.REFUSED)
 _ERRORS = (LeagueError, GameError)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """How long an attempt may take and when it is repeated."""
 
     limit_s: float
@@ -81,9 +82,14 @@ _IN_WORDS: Mapping[Failure, str] = {
     Failure.REFUSED: "connection refused",
     Failure.FORBIDDEN: "this address may not be called (spec section 7.5)",
     Failure.TIMEOUT: "no answer in time",
-    Failure.BROKEN: "no proper answer",
+    Failure.BROKEN: "the connection broke",
     Failure.BUSY: "busy",
 }
+
+
+def in_words(failure: Failure, detail: str) -> str:
+    """Return why a call got no answer, in plain words."""
+    return _IN_WORDS.get(failure, detail)
 
 
 class FailedAttempt(Struct, frozen=True):
@@ -92,11 +98,13 @@ class FailedAttempt(Struct, frozen=True):
     failure: Failure
     detail: str
     retry_at: float | None
+    is_reached: bool = False
+    """True if the peer answered a call of this attempt, if only with an error."""
 
     @property
     def in_words(self) -> str:
         """The failure in plain words."""
-        return _IN_WORDS.get(self.failure, self.detail)
+        return in_words(self.failure, self.detail)
 
 
 class Attempt(Struct):
@@ -114,6 +122,8 @@ class Attempt(Struct):
     to: Address | None = None
     """Where and how the newest call was made."""
     is_acknowledged: bool = False
+    is_reached: bool = False
+    """True if the peer answered one of its calls, though not with the answer."""
     timed_out: tuple[str, ...] = ()
     """Earlier calls whose answer would still count."""
     is_last: bool = False
@@ -123,6 +133,7 @@ class Attempt(Struct):
         """End the attempt: the next call has a deadline of its own."""
         self.ends = None
         self.is_acknowledged = False
+        self.is_reached = False
 
 
 def is_refusal(content: Content) -> bool:

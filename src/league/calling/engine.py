@@ -34,7 +34,7 @@ from league.calling.delivery import (
 )
 from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
-from league.machine import Blame, Failure, Letter, Outgoing, Ping, Undelivered
+from league.machine import UNREACHED, Blame, Failure, Letter, Outgoing, Ping, Undelivered
 from league.protocol.exchanges import ONCE
 
 BUSY_S: Final = 2.0
@@ -89,6 +89,8 @@ class Calls:
     ) -> None:
         self.timers = timers
         self.on_answer: Callable[[Delivery, float], None] = lambda *_: None
+        self.on_failure: Callable[[Delivery], None] = lambda _: None
+        """Gets a delivery whose call got no answer, or a "later" from somebody who cannot serve it now."""
         self.on_idle: Callable[[str], None] | None = None
         self.peers = Peers()
         self._send = send
@@ -153,10 +155,20 @@ class Calls:
         delivery.line.understood(None, now)
         self.end(delivery, Ending.ANSWERED, now)
 
-    def correct(self, delivery: Delivery, now: float) -> None:
-        """Call again after a wrong answer, under the same deadline."""
-        delivery.attempt.is_last = True
-        self._call([delivery], now)
+    def wrong_by_request(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        """Draw the consequence of a wrong answer that came as a request of its own."""
+        self._react(delivery, read, now)
+
+    def claimed_by_request(self, delivery: Delivery) -> None:
+        """Wait for the end of the attempt: what came as a request shows that the peer has understood the call."""
+        if delivery.has_timer and delivery.attempt.ends is not None:
+            self._await_end(delivery)
+
+    def ask_anew(self, delivery: Delivery, now: float) -> None:
+        """Ask again with the whole time, at no cost, unless a call is under way: its answer may still come."""
+        if delivery.attempt.key is None:
+            delivery.attempt.ends = None
+            self._retry(delivery, now)
 
     def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
         """Call each peer that is still to be called; the other deliveries are over. All have the same message and the
@@ -244,8 +256,8 @@ class Calls:
                 self.end(delivery, _OUTCOMES[final], now)
             case Reaction.WRONG:
                 self._wrong(delivery, read, now)
-            case Reaction.CORRECTABLE:
-                self.correct(delivery, now)
+            case Reaction.CORRECTABLE | Reaction.EXHAUSTED:
+                self._correct(delivery, read, now)
             case Reaction.CALL_AGAIN:
                 # The peer has read nothing yet, so it gets the whole time again.
                 delivery.attempt.ends = None
@@ -265,13 +277,25 @@ class Calls:
         else:
             self._react(delivery, read.consequence(now), now)
 
+    def _correct(self, delivery: Delivery, read: Interpretation, now: float) -> None:
+        """Call again after a wrong answer, under the same deadline, or wait for that if it was wrong too often."""
+        delivery.attempt.is_last = True
+        if read.reaction is Reaction.CORRECTABLE:
+            self._retry_at(delivery, now + read.pause_s, now)
+        else:
+            self._await_end(delivery)
+
     def _acknowledged(self, delivery: Delivery, read: Interpretation, now: float) -> None:
         """Wait for an answer that may still come as a request of its own, until the attempt ends."""
         attempt = delivery.attempt
         # A peer that promised an answer is not doubted before the end. It can promise only once.
         is_believed = read.is_promise and not attempt.is_acknowledged
         attempt.is_acknowledged = True
+        attempt.is_reached = True
         patience_s = delivery.line.acknowledged()
+        if attempt.is_last and delivery.has_timer:
+            # A wrong answer came as a request of its own, before this one: its correction is due.
+            return
         if patience_s is None or attempt.is_last:
             self._await_end(delivery)
             return
@@ -309,6 +333,8 @@ class Calls:
     def _not_understood(self, delivery: Delivery, sign: Sign, read: Interpretation, now: float) -> None:
         """Call in the next form, if there is one, and no wrong answer shows that the peer has read the call."""
         pause_s = None
+        if sign is not Sign.HUNG_UP:
+            delivery.attempt.is_reached = True
         if not delivery.attempt.is_last:
             pause_s = delivery.line.next_form(sign, read, read.tells_more)
         if pause_s is None:
@@ -316,11 +342,21 @@ class Calls:
         else:
             self._call_in_next_form(delivery, pause_s, now)
 
-    def _hung_up(self, delivery: Delivery, detail: str, now: float) -> None:
+    def _crashed(self, delivery: Delivery, detail: str, now: float) -> None:
+        """React to a status of 500 or more: something broke there, but somebody answered."""
+        self.peers[delivery.peer].breaker.succeeded()
+        delivery.attempt.is_reached = True
+        if type(delivery.message) is Ping:
+            self.on_answer(delivery, now)
+            self.end(delivery, Ending.REFUSED, now)
+        else:
+            self._hung_up(delivery, Failure.SERVER_ERROR, detail, now)
+
+    def _hung_up(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
         """React to a broken connection."""
-        # Some peers hang up on a call whose form they do not know.
+        # Some peers hang up on a call whose form they do not know, or break over it.
         if delivery.attempt.is_last or delivery.line.is_proven:
-            self._attempt_failed(delivery, Failure.BROKEN, detail, now)
+            self._attempt_failed(delivery, failure, detail, now)
         else:
             self._not_understood(
                 delivery,
@@ -343,7 +379,8 @@ class Calls:
         elif read.consequence is not None:
             self._wrong(delivery, read, now)
         elif delivery.policy.if_not_understood is Reaction.FAILED:
-            self._attempt_failed(delivery, Failure.NOT_UNDERSTOOD, read.detail, now)
+            failure = Failure.NOT_UNDERSTOOD if delivery.attempt.is_reached else Failure.BROKEN
+            self._attempt_failed(delivery, failure, read.detail, now)
         else:
             self.on_answer(delivery, now)
             self.end(delivery, Ending.REFUSED, now)
@@ -361,13 +398,26 @@ class Calls:
             delivery.attempt.timed_out += (failed.key,)
         if failed.blame is Blame.LOCAL:
             self._excuse(delivery, failed.failure, now)
-        elif failed.failure is Failure.NOT_UNDERSTOOD:
+        else:
+            self._take_failure(delivery, failed, now)
+
+    def _take_failure(self, delivery: Delivery, failed: Undelivered, now: float) -> None:
+        """Go on after a failure that is not ours."""
+        if failed.failure is Failure.NOT_UNDERSTOOD:
             # Somebody answered, if not in JSON-RPC.
             self.peers[failed.peer].breaker.succeeded()
             read = Interpretation(_NOT_UNDERSTOOD, failed.detail)
             self._not_understood(delivery, Sign.NOT_JSON_RPC, read, now)
-        elif failed.failure is Failure.BROKEN:
-            self._hung_up(delivery, failed.detail, now)
+        elif failed.failure is Failure.SERVER_ERROR:
+            self._crashed(delivery, failed.detail, now)
+        else:
+            self.on_failure(delivery)
+            self._not_served(delivery, failed, now)
+
+    def _not_served(self, delivery: Delivery, failed: Undelivered, now: float) -> None:
+        """Nobody answered, or somebody who cannot serve us now."""
+        if failed.failure is Failure.BROKEN:
+            self._hung_up(delivery, failed.failure, failed.detail, now)
         elif failed.failure is Failure.BUSY:
             self._wait_while_busy(delivery, failed.retry_after, now)
         else:
@@ -434,8 +484,10 @@ class Calls:
             return
         retries = delivery.policy.retries
         delivery.failures += 1
+        is_reached = delivery.attempt.is_reached or failure not in UNREACHED
         delivery.attempt.close()
-        if delivery.policy.is_guarded and counts_against_peer:
+        # The breaker spares peers that cannot be reached. One that answers, if only with an error, can be.
+        if delivery.policy.is_guarded and counts_against_peer and failure in UNREACHED:
             self.peers[delivery.peer].breaker.failed(now)
         delivery.line.begin_again()
         retry_at = None
@@ -443,7 +495,7 @@ class Calls:
             pause_s = retries.delay_before(delivery.failures)
             if pause_s is not None:
                 retry_at = now + pause_s
-        delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at), now)
+        delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at, is_reached), now)
         # The callback may have dropped the delivery.
         if retry_at is None:
             self.end(delivery, Ending.FAILED, now)
@@ -454,7 +506,9 @@ class Calls:
         """Call again while time remains: after a wrong answer there is no other attempt."""
         ends = delivery.attempt.ends
         if failure is Failure.TIMEOUT or ends is None:
-            delivery.on_attempt_failed(delivery, FailedAttempt(Failure.TIMEOUT, detail, None), now)
+            # There was a wrong answer.
+            failed = FailedAttempt(Failure.TIMEOUT, detail, None, is_reached=True)
+            delivery.on_attempt_failed(delivery, failed, now)
             self.end(delivery, Ending.FAILED, now)
         elif now + RETRY_S < ends:
             self._retry_at(delivery, now + RETRY_S, now)

@@ -20,9 +20,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from league.events import Event
-from league.machine import Address
+from league.machine import Address, Ping
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.findings import Findings
 
 if TYPE_CHECKING:
     from league.calling.delivery import Interpretation
@@ -136,6 +137,15 @@ class Book(Protocol):
     def forget(self, endpoint: str) -> None:
         """Somebody else may be at this endpoint by now."""
 
+    def probe(self, role: str, game_type: str) -> Ping:
+        """Return the question that finds out how an agent of this role wants to be spoken to."""
+
+    def must_probe(self, to: Address) -> bool:
+        """True if that must be found out before anything is asked that has a time limit. Asked once per endpoint."""
+
+    def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
+        """Take over what a probe found out about an agent."""
+
     def method_names(self, convention: Convention, message_type: str) -> str:
         """Return the names that a call goes by, for people."""
 
@@ -178,6 +188,15 @@ class PlainBook:
         pass
 
     def forget(self, endpoint: str) -> None:
+        pass
+
+    def probe(self, role: str, game_type: str) -> Ping:
+        return Ping()
+
+    def must_probe(self, to: Address) -> bool:
+        return False
+
+    def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
         pass
 
     def method_names(self, convention: Convention, message_type: str) -> str:

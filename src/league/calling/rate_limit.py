@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 CALLERS: Final = 4096
 """The maximum number of callers that are remembered; the oldest ones are forgotten first, and may begin anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """The rate in the long run, and the number of requests that may come at once."""
 
     per_s: float

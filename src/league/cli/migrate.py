@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from league.cli.source import journal_errors
 from league.terminal import Command, CommandError, add_json_option, print_result
 from league.terminal import tables as terminal
+
+if TYPE_CHECKING:
+    from league.storage.urls import Place
 
 
 class MigratedJournal(msgspec.Struct, frozen=True):
@@ -29,42 +32,41 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _migrate(args: argparse.Namespace) -> int:
     with journal_errors():
-        files = _files(args.journal)
-        journals = [_migrated(file) for file in files]
+        places = _places(args.journal)
+        journals = [_migrated(place) for place in places]
     migrated = [journal for journal in journals if journal.backup is not None]
     result = {"migrated": len(migrated), "journals": msgspec.to_builtins(journals)}
     print_result(args.json, result, _lines(journals))
     return 0
 
 
-def _files(location: str) -> Sequence[Path]:
+def _places(location: str) -> Sequence[Place]:
     """The journals at a location. All are looked at before the first is changed."""
     from league.storage import urls
-    from league.storage.journal_files import stored_format
+    from league.storage.opening import journals_at, stored_format
 
-    path = urls.parse(location).path
-    files = sorted(path.glob("*.db")) if path.is_dir() else [path]
-    if not files:
-        raise CommandError(f"there is no journal in {path}")
-    for file in files:
-        stored_format(file)
-    return files
+    place = urls.parse(location)
+    places = journals_at(place)
+    if not places:
+        raise CommandError(f"there is no journal in {place}")
+    for journal_place in places:
+        stored_format(journal_place)
+    return places
 
 
-def _migrated(file: Path) -> MigratedJournal:
+def _migrated(place: Place) -> MigratedJournal:
     from league.storage.formats import FORMAT
-    from league.storage.journal_files import stored_format
-    from league.storage.sqlite import SqliteJournal
+    from league.storage.opening import open_for_writing, stored_format
 
     # The journal of a running league is in use, but it is up to date too: nothing is locked to find that out.
-    if stored_format(file) == FORMAT:
-        return MigratedJournal(str(file), FORMAT, FORMAT, None)
+    if stored_format(place) == FORMAT:
+        return MigratedJournal(str(place), FORMAT, FORMAT, None)
     # Whoever opens a journal to write it brings it up to date.
-    with SqliteJournal(file, lambda _: None) as journal:
+    with open_for_writing(place, lambda _: None) as journal:
         upgrade = journal.upgrade
     if upgrade is None:
-        return MigratedJournal(str(file), FORMAT, FORMAT, None)
-    return MigratedJournal(str(file), upgrade.old_format, FORMAT, str(upgrade.backup))
+        return MigratedJournal(str(place), FORMAT, FORMAT, None)
+    return MigratedJournal(str(place), upgrade.old_format, FORMAT, str(upgrade.backup))
 
 
 def _lines(journals: Sequence[MigratedJournal]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from league.cli.source import add_operator_options
@@ -63,13 +64,13 @@ class OrderCommand:
         from league.cli.pages import Pages
 
         with closing(Pages(args.manager)) as pages:
-            token = _token(args.state, pages)
+            token = admin_token(args.state, pages)
             if self.finds_all is not None:
                 return self._give_all(pages, self._targets(args, pages), token, args.json)
             target: str | None = args.target if self.row.target else None
             if self.objections is not None:
                 self._weigh(self.objections, pages, args.anyway)
-            answer = _give(pages, self.name, target, token)
+            answer = give(pages, self.name, target, token)
         print_result(args.json, answer, [self.done.format(target=target)])
         return 0
 
@@ -103,7 +104,7 @@ class OrderCommand:
         failures: dict[str, str] = {}
         for target in targets:
             try:
-                answers.append(_give(pages, self.name, target, token))
+                answers.append(give(pages, self.name, target, token))
             except CommandError as error:
                 failures[target] = str(error)
         lines = [self.done.format(target=answer["target"]) for answer in answers]
@@ -174,6 +175,13 @@ ORDERS = (
         finds_all=_waiting,
     ),
     OrderCommand(
+        _ROWS["readmit"],
+        "{target} may come back from any address: start it with the name it had.",
+        ("league readmit P07", 'league readmit "Ann\'s player" --state league-data/my_league'),
+        "The next registration with this name is taken for it, so tell its owner to start it now. It keeps its id,\n"
+        "points and matches; the tokens of its old registration end.\n",
+    ),
+    OrderCommand(
         _ROWS["withdraw"],
         "{target} is withdrawn: its open matches are won by its opponents.",
         ("league withdraw P02", f"league withdraw P02 {HERE}"),
@@ -192,32 +200,36 @@ ORDERS = (
 COMMANDS = tuple(order.command() for order in ORDERS)
 
 
-def _token(state: str | None, pages: Pages) -> str:
+def admin_token(state: str | None, pages: Pages) -> str:
     """The admin token: from the command line or the environment, otherwise that of a manager started here."""
     from league.hosting.kept_secrets import ADMIN_TOKEN
-    from league.storage import urls
-    from league.storage.notices import JournalError
 
     token = ADMIN_TOKEN.given_to_command(state)
     if token is not None:
         return token
-    # A manager with default options keeps its token in a folder with the league's name.
+    return ADMIN_TOKEN.kept_in(usual_folder(pages))
+
+
+def usual_folder(pages: Pages) -> Path:
+    """The folder, with the league's name, in which a manager with default options keeps its secrets."""
+    from league.storage import urls
+    from league.storage.notices import JournalError
+
     league = pages.json("/api/league")
     try:
-        folder = urls.default(str(league["league_id"])).path.parent
+        return urls.default(str(league["league_id"])).path.parent
     except (JournalError, TypeError, KeyError) as error:
         raise CommandError(f"{pages.base} is not a League Manager: it has no /api/league") from error
-    return ADMIN_TOKEN.kept_in(folder)
 
 
-def _give(pages: Pages, order: str, target: str | None, token: str) -> dict[str, Any]:
+def give(pages: Pages, order: str, target: str | None, token: str, **fields: str) -> dict[str, Any]:
     """Give an order. All tries have the same key, so an order that arrives twice is carried out once."""
     from uuid import uuid4
 
     from league.terminal.tables import plain
 
     path = f"/api/admin/{order}"
-    document = {"target": target, "key": uuid4().hex}
+    document = {"target": target, "key": uuid4().hex, **fields}
     status, body = pages.post(path, document, token)
     for pause in PAUSES_S:
         if status != 503:

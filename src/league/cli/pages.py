@@ -13,10 +13,25 @@ from league.terminal import CommandError
 from league.terminal.addresses import split_http
 
 TIMEOUT_S = 10.0
+READY_S = 2.0
 PAUSES_S = (1.0, 2.0, 4.0)
 """Pauses before another try, if an agent answers that we have asked too often."""
 LARGEST = 64 << 20
 """The limit on a page, in bytes; our own pages are far smaller."""
+
+
+def is_ready(url: str) -> bool:
+    """True if the manager at this URL works: a standby is not ready."""
+    parts = split_http(url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=READY_S)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 class Pages:

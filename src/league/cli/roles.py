@@ -77,14 +77,18 @@ examples:
   league player --strategy my_module:MyPlayer --name "My player"
   league player --count 10 --strategy random,mirror
   league player --strategy mcp --name "My assistant"
-  league player --strategy llm --base-url http://127.0.0.1:11434/v1 --model llama3.2
+  league player --ask llm:llama3.2 --base-url http://127.0.0.1:11434/v1
+  league player --ask "exec:python3 my_program.py"
+  league player --ask mcp+http://127.0.0.1:9000/mcp
 
 built-in strategies: random, always_even, always_odd, alternate, mirror, frequency,
 human (asks in this terminal), mcp (asks a person or an assistant that is connected over MCP), llm
 Your own strategy is a league.Player (from league import Player, serve), or any class with a method choose(self, turn)
 that returns one of turn.options. Each player gets an object of its own, made without arguments; methods may be async.
 Errors in your code are shown here in full, with the message that caused them.
-A language model (llm) can be from any OpenAI-compatible provider; the API key is in LEAGUE_LLM_KEY.""",
+A language model (--ask llm:MODEL) can be from any OpenAI-compatible provider; the API key is in LEAGUE_LLM_KEY.
+A program (--ask exec:COMMAND) reads {"prompt", "options"} as one line of JSON and answers with one line of text.
+An MCP server is asked through one of its tools; its bearer token is in LEAGUE_MCP_TOKEN.""",
         partial(options.configure, role=options.PlayerOptions),
         _player,
     ),

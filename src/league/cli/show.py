@@ -9,16 +9,44 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from textwrap import wrap
 from typing import Any
 
-from league.cli.source import LeagueSource, add_league_options, add_match_options, match_in, source_of
-from league.terminal import Command, CommandError, examples, print_result, tables
+from league.cli.source import (
+    LeagueSource,
+    add_agent_options,
+    add_league_options,
+    add_match_options,
+    match_in,
+    source_of,
+)
+from league.terminal import Command, CommandError, display, examples, print_result, tables
 
 SCHEDULE = ("round", "match", "A", "B", "status", "winner", "outcome", "referee")
-AGENTS = ("agent", "role", "name", "state", "technical losses", "speaks", "deviations", "endpoint")
-REFUSED = ("request", "role", "name", "match_id", "code", "detail", "endpoint")
+AGENTS = ("agent", "name", "state", "technical", "speaks", "deviations", "endpoint")
+DETAILS = (
+    "agent_id",
+    "role",
+    "display_name",
+    "shown_name",
+    "version",
+    "endpoint",
+    "status",
+    "not_answering",
+    "game_types",
+    "max_concurrent_matches",
+    "technical_losses",
+    "convention",
+    "conditions",
+)
+COLUMNS = 100
+SHORTEST_NAME = 12
+SHORTEST_ENDPOINT = 16
+MOST_NAMED = 8
 WAITING = ("applicant_id", "role", "display_name", "origin", "endpoint")
 
+_IN_WORDS = ("details", "evidence", "unsigned", "doubt", "protests")
+"""Fields of a match that people get in other words."""
 Document = Mapping[str, Any]
 """A JSON object of the manager's API (Any: JSON)."""
 Find = Callable[[LeagueSource, argparse.Namespace], Any]
@@ -44,8 +72,8 @@ def _standings(source: LeagueSource, _: object) -> Iterator[str]:
     league = source.get("/api/league")
     document = source.get("/api/standings")
     yield from tables.render_standings(document)
-    if document["unverified"]:
-        yield f"\n{tables.unverified(document['unverified'])}"
+    if document["by_word"]:
+        yield f"\n{tables.by_word(document['by_word'])}"
     yield f"\n{tables.title(league)}: {tables.progress(league)}"
     yield from tables.ending(document)
 
@@ -66,13 +94,13 @@ def _schedule(source: LeagueSource, document: Document) -> Iterator[str]:
     if not rows:
         yield "There is no schedule yet: not all agents have registered."
         return
-    head = [*SCHEDULE, "proof"]
-    if not any(row[-1] for row in rows):
-        # The last column is for the rare league with an unverified result.
-        head.pop()
-        for row in rows:
-            row.pop()
-    yield from tables.table(head, rows)
+    yield from tables.table([*SCHEDULE, "rests on"], rows)
+
+
+def _rests_on(match: Document) -> str | None:
+    from league.reports.evidence_words import WORDS
+
+    return WORDS.get(match["evidence"])
 
 
 def _match_row(match: Document, names: Mapping[str, str]) -> list[object]:
@@ -85,7 +113,7 @@ def _match_row(match: Document, names: Mapping[str, str]) -> list[object]:
         match["winner"],
         match["outcome"],
         match["referee_id"],
-        "unverified" if match["verified"] is False else None,
+        _rests_on(match),
     ]
 
 
@@ -102,9 +130,18 @@ def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
 
 def _match(_: LeagueSource, match: Document) -> Iterator[str]:
     """The match's own fields, and below them the details of its game."""
-    fields = {name: value for name, value in match.items() if name not in ("details", "verified")}
-    if match["verified"] is not None:
-        fields["proof"] = "verified" if match["verified"] else "unverified"
+    # Imported here, because the other commands start faster without it.
+    from league.events import ProtestReceived
+    from league.manager.ledger import Basis
+    from league.reports.evidence_words import basis_words, protest_words
+
+    fields = {name: value for name, value in match.items() if name not in _IN_WORDS}
+    if match["evidence"] is not None:
+        basis = Basis(match["evidence"], tuple(match["unsigned"]), match["doubt"])
+        fields["rests on"] = basis_words(basis)
+    if match["protests"]:
+        protests = [ProtestReceived(match_id=match["match_id"], **protest) for protest in match["protests"]]
+        fields["protests"] = "; ".join(map(protest_words, protests))
     if isinstance(match["decided_at"], float):
         moment = datetime.fromtimestamp(match["decided_at"], UTC)
         fields["decided_at"] = f"{moment:%Y-%m-%d %H:%M:%S UTC}"
@@ -128,19 +165,34 @@ def _text(value: object) -> str | None:
 # --- agents -----------------------------------------------------------------------------------------------------------
 
 
-def _agents(_: LeagueSource, document: Document) -> Iterator[str]:
+def _find_agents(source: LeagueSource, args: argparse.Namespace) -> Any:
+    document = source.get("/api/agents")
+    wanted = args.agent_id
+    if not wanted:
+        return document
+    for agent in document["agents"]:
+        if agent["agent_id"] == wanted:
+            silence = silence_in(document).get(wanted)
+            refused = [row for row in document["refused"] if row["name"] in (wanted, agent["display_name"])]
+            return {**agent, "not_answering": silence, "refused": refused}
+    raise CommandError(f"there is no agent {wanted!r} in this league; league agents lists all")
+
+
+def _show_agents(_: LeagueSource, document: Document) -> Iterator[str]:
+    if "agents" in document:
+        return _agents(document)
+    return _one_agent(document)
+
+
+def _agents(document: Document) -> Iterator[str]:
+    """One line for each agent, within 100 columns; all that is longer is in the details of an agent."""
     agents = sorted(document["agents"], key=_by_role_and_id)
     if agents:
-        silence = silence_in(document)
-        yield from tables.table(AGENTS, [_agent_row(agent, silence) for agent in agents])
+        yield from _agent_table(agents, silence_in(document))
     else:
         yield "Nobody has registered yet."
-    contested = []
-    for agent in document["agents"]:
-        contested += [[agent["agent_id"], detail] for detail in agent["contested"]]
-    if contested:
-        yield "\nContested: two agents seem to use the same name."
-        yield from tables.table(("agent", "observation"), contested)
+    yield from _trouble(agents)
+    yield from _contested(agents)
     if document["applicants"]:
         yield "\nWaiting for the operator (league approve APPLICANT_ID or --all, league reject APPLICANT_ID):"
         yield from _columns(document["applicants"], WAITING)
@@ -149,7 +201,40 @@ def _agents(_: LeagueSource, document: Document) -> Iterator[str]:
         yield from _columns(document["rejected"], WAITING)
     if document["refused"]:
         yield "\nRefused:"
-        yield from _columns(document["refused"], REFUSED)
+        for refusal in document["refused"]:
+            yield from _wrapped(_refusal(refusal))
+
+
+def _trouble(agents: Sequence[Document]) -> Iterator[str]:
+    in_trouble = [agent["agent_id"] for agent in agents if agent["in_trouble"]]
+    if not in_trouble:
+        return
+    names = ", ".join(in_trouble[:MOST_NAMED])
+    if len(in_trouble) > MOST_NAMED:
+        names += " …"
+    count = tables.counted(len(in_trouble), "agent")
+    yield ""
+    yield from _wrapped(f"{count} could not play as found before the start: {names}")
+    yield from _wrapped(f"What to change: league agents {in_trouble[0]}")
+
+
+def _contested(agents: Sequence[Document]) -> Iterator[str]:
+    contested = [agent for agent in agents if agent["contested"]]
+    if contested:
+        yield "\nContested: two agents seem to use the same name."
+    for agent in contested:
+        for detail in agent["contested"]:
+            yield from _wrapped(f"{agent['agent_id']}: {detail}")
+
+
+def _refusal(row: Document) -> str:
+    request = f"{row['request']} {row['match_id'] or ''}".strip()
+    return f"{request} by {row['role']} {row['name']} ({row['endpoint']}): {row['code']} {row['detail']}"
+
+
+def _wrapped(sentence: str) -> list[str]:
+    """A sentence as lines that fit, all but the first indented."""
+    return wrap(tables.plain(sentence), COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _by_role_and_id(agent: Document) -> tuple[str, int, str]:
@@ -157,18 +242,60 @@ def _by_role_and_id(agent: Document) -> tuple[str, int, str]:
     return agent["role"], len(agent["agent_id"]), agent["agent_id"]
 
 
+def _agent_table(agents: Sequence[Document], silence: Mapping[str, str]) -> list[str]:
+    rows: list[list[object]] = [_agent_row(agent, silence) for agent in agents]
+    lines = tables.table(AGENTS, rows)
+    # Names are cut first, then addresses: the details of an agent show both in full.
+    for column, least in ((AGENTS.index("name"), SHORTEST_NAME), (AGENTS.index("endpoint"), SHORTEST_ENDPOINT)):
+        excess = max(map(display.width, lines)) - COLUMNS
+        if excess <= 0:
+            break
+        longest = max(display.width(str(row[column])) for row in rows)
+        for row in rows:
+            row[column] = tables.fit(str(row[column]), max(least, longest - excess))
+        lines = tables.table(AGENTS, rows)
+    return lines
+
+
 def _agent_row(agent: Document, silence: Mapping[str, str]) -> list[object]:
-    deviations = {deviation["requirement"] for deviation in agent["deviations"]}
+    state = agent["status"]
+    if agent["agent_id"] in silence:
+        state = "not answering"
+    elif agent["in_trouble"]:
+        state = "cannot play"
     return [
         agent["agent_id"],
-        agent["role"],
-        agent["display_name"],
-        silence.get(agent["agent_id"]) or agent["status"],
+        tables.plain(agent["display_name"]),
+        state,
         agent["technical_losses"],
         agent["convention"],
-        ", ".join(sorted(deviations)) or None,
-        agent["endpoint"],
+        len({deviation["requirement"] for deviation in agent["deviations"]}),
+        tables.plain(agent["endpoint"]).removeprefix("http://"),
     ]
+
+
+def _one_agent(agent: Document) -> Iterator[str]:
+    """All about one agent."""
+    rows = []
+    for name in DETAILS:
+        value = agent.get(name)
+        if value not in (None, [], {}):
+            rows.append([_title(name), _text(value)])
+    yield from tables.table(("", ""), rows)[1:]
+    if agent["findings"]:
+        yield "\nWhat a probe found out before the start:"
+        yield from _wrapped(agent["findings"])
+    if agent["deviations"]:
+        yield "\nDeviations that were accepted:"
+        yield from _columns(agent["deviations"], ("code", "requirement"))
+    for title, sentences in (
+        ("Contested", agent["contested"]),
+        ("Refused", [_refusal(row) for row in agent["refused"]]),
+    ):
+        if sentences:
+            yield f"\n{title}:"
+            for sentence in sentences:
+                yield from _wrapped(sentence)
 
 
 def _columns(rows: Sequence[Document], names: Sequence[str]) -> list[str]:
@@ -213,15 +340,19 @@ COMMANDS = (
     Command(
         "match",
         "show one match of a league",
-        examples("league match R1M1", "league match R1M1 --journal league-data/my_league --json"),
+        examples(
+            "league match R1M1",
+            "league match R1M1 127.0.0.1:8000",
+            "league match R1M1 --journal league-data/my_league --json",
+        ),
         add_match_options,
         _shows(_find_match, _match),
     ),
     Command(
         "agents",
-        "show the players and referees of a league, and who waits for approval",
-        examples("league agents", "league agents --manager http://127.0.0.1:8000 --json"),
-        add_league_options,
-        _shows(lambda source, _: source.get("/api/agents"), _agents),
+        "show the players and referees of a league, or all about one of them, and who waits for approval",
+        examples("league agents", "league agents P08", "league agents --manager http://127.0.0.1:8000 --json"),
+        add_agent_options,
+        _shows(_find_agents, _show_agents),
     ),
 )

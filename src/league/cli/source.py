@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, unquote
 
 from league.terminal import USAGE, CommandError, add_json_option
-from league.terminal.addresses import agent_url, usual_manager
+from league.terminal.addresses import agent_urls, usual_manager
 
 if TYPE_CHECKING:
     from league.manager.league_manager import LeagueManager
@@ -27,15 +28,28 @@ class LeagueSource(Protocol):
         """The document at this path of the API; None if there is none."""
 
 
+UNFIT_VALUES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""What goes wrong when a report meets a value that no league of ours writes."""
+
+
 @contextmanager
 def journal_errors() -> Iterator[None]:
-    """Let the command fail with the journal's own sentence if the journal cannot be read."""
+    """Let the command fail with a sentence about the journal if it cannot be read or shown.
+
+    A journal may come from a stranger, and a value that no league of ours writes may stand anywhere in it.
+    """
     from league.storage.notices import JournalError
 
     try:
         yield
     except JournalError as error:
         raise CommandError(str(error)) from error
+    except UNFIT_VALUES as error:
+        if "LEAGUE_TRACEBACK" in os.environ:
+            raise
+        sentence = f"the journal holds something that cannot be shown here ({type(error).__name__}: {str(error)[:200]})"
+        advice = "'league verify' says what is wrong with it; LEAGUE_TRACEBACK=1 shows where it was met"
+        raise CommandError(f"{sentence}; {advice}") from error
 
 
 def add_manager_option(parser: argparse.ArgumentParser) -> None:
@@ -58,13 +72,18 @@ def add_operator_options(parser: argparse.ArgumentParser) -> None:
 
 
 def manager_url(typed: str | None) -> str:
-    """The URL of the manager: the one typed, otherwise the usual one."""
+    """The URL of the manager: the one typed, otherwise the usual one. Of several, the first that works."""
     url = typed or usual_manager()
     try:
-        return agent_url(url)
+        urls = agent_urls(url).split(",")
     except ValueError as error:
         sentence = f"{url!r} is not the address of a manager, which looks like http://127.0.0.1:8000"
         raise CommandError(sentence, USAGE) from error
+    if len(urls) == 1:
+        return urls[0]
+    from league.cli.pages import is_ready
+
+    return next(filter(is_ready, urls), urls[0])
 
 
 def add_source_options(parser: argparse.ArgumentParser, with_json: bool = True) -> None:
@@ -84,28 +103,58 @@ def add_league_options(parser: argparse.ArgumentParser) -> None:
 def add_match_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a command that looks at a match."""
     parser.add_argument("match_id", metavar="MATCH_ID", help="the match, such as R1M1")
-    add_source_options(parser)
+    add_league_options(parser)
+
+
+def add_agent_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that looks at all agents of a league, or at one of them."""
+    parser.add_argument("agent_id", nargs="?", metavar="AGENT", help="all about this agent, such as P08")
+    add_league_options(parser)
 
 
 def source_of(args: argparse.Namespace) -> LeagueSource:
     """The source that the options or the argument name."""
-    if args.manager and args.journal:
-        raise CommandError("give --manager or --journal, not both", USAGE)
-    manager: str | None = args.manager
-    journal: str | None = args.journal
-    named = getattr(args, "source", None)
-    if named:
-        if manager or journal:
-            raise CommandError("name the league once: with JOURNAL|URL, --manager or --journal", USAGE)
-        if _is_address(named):
-            manager = named
-        else:
-            journal = named
-    if journal:
-        return JournalPages(journal)
+    settle_source(args)
+    if args.journal:
+        return JournalPages(args.journal)
     from league.cli.pages import Pages  # imported here because a journal needs no HTTP
 
-    return Pages(manager)
+    return Pages(args.manager)
+
+
+def settle_source(args: argparse.Namespace) -> None:
+    """Put a league that was named without an option under the option that it stands for."""
+    if args.manager and args.journal:
+        raise CommandError("give --manager or --journal, not both", USAGE)
+    _swap_arguments(args)
+    league = getattr(args, "source", None)
+    if not league:
+        return
+    if args.manager or args.journal:
+        raise CommandError("name the league once: with JOURNAL|URL, --manager or --journal", USAGE)
+    if _is_address(league):
+        args.manager = league
+    else:
+        args.journal = league
+    args.source = None
+
+
+def _swap_arguments(args: argparse.Namespace) -> None:
+    """Take a match or an agent and a league in either order, and a league without an agent."""
+    for name in ("match_id", "agent_id"):
+        first = getattr(args, name, None)
+        if first is None or not _is_league(first):
+            continue
+        second = args.source
+        if second is None and name == "match_id":
+            raise CommandError(f"name the match too, such as R1M1; {first} is a league", USAGE)
+        args.source = first
+        setattr(args, name, second)
+
+
+def _is_league(text: str) -> bool:
+    """True for the address of a manager or the place of a journal, and not for an id."""
+    return _is_address(text) or "/" in text or Path(text).exists()
 
 
 def _is_address(text: str) -> bool:
@@ -131,6 +180,10 @@ class JournalPages:
             self._replayed = replay(location)
 
     def get(self, path: str) -> Any:
+        with journal_errors():
+            return self._document(path)
+
+    def _document(self, path: str) -> Any:
         from league.reports import views
 
         manager = self._replayed.manager

@@ -13,6 +13,8 @@ AgentState = Literal["INIT", "REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"]
 LeagueState = Literal["WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "LEAGUE_COMPLETED"]
 Status = Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
 Phase = Literal["join", "move"]
+Evidence = Literal["proven", "by_referee", "loss_confirmed", "loss_by_referee", "by_manager", "by_address", "disputed"]
+"""How far a result is known (spec section 8.18). `disputed` outranks the others."""
 
 
 # Defaults are left out of the journal, and the class name is the value of "event".
@@ -38,8 +40,14 @@ class Registered(Event, frozen=True, kw_only=True):
     """The calling convention of the manager."""
     endpoint: str = ""
     """The endpoint that we registered."""
+    asks_before_losses: bool = False
+    """For a referee: its manager is asked before a technical loss is decided (spec section 8.15)."""
     new_league: bool = False
     """It is another league than before: our matches and tokens mean nothing there."""
+    receipts: bool = False
+    """For a player: the manager takes our receipts (spec section 9.6)."""
+    manager_endpoints: tuple[str, ...] = ()
+    """The managers of the league, of which one works at a time."""
 
 
 class ConditionsStated(Event, frozen=True, kw_only=True):
@@ -63,9 +71,19 @@ class LeagueEnded(Event, frozen=True, kw_only=True):
     """LEAGUE_COMPLETED reached this agent."""
 
     champion: str
-    # A player's own place in the final table.
+    # A player's own row of the final table, as far as the table says it, and the number of rows.
     rank: int | None = None
     points: int | None = None
+    played: int | None = None
+    wins: int | None = None
+    draws: int | None = None
+    losses: int | None = None
+    players: int | None = None
+    # The head of the manager's journal in LEAGUE_COMPLETED (spec section 8.9).
+    head_seq: int = 0
+    head_digest: str = ""
+    nobody_won: bool = False
+    """For a referee: no player has a win or a point in the final table."""
 
 
 class Withdrawn(Event, frozen=True, kw_only=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from msgspec import Raw, Struct, field, json
+from msgspec import Raw, Struct, ValidationError, field, json
 
-from league.events.base import AgentRole, AgentState, Event, LeagueState, Status
+from league.events.base import AgentRole, AgentState, Event, Evidence, LeagueState, Status
+from league.protocol.receipts import ASKED_AGAIN
 from league.settings import LeagueSettings
 
 # --- members ----------------------------------------------------------------------------------------------------------
@@ -21,6 +22,12 @@ class EndpointsChanged(Event, frozen=True, kw_only=True):
 
     endpoints: Literal["local", "lan", "public"]
     allow_endpoint: tuple[str, ...]
+
+
+class TrustChanged(Event, frozen=True, kw_only=True):
+    """The operator restarted the manager with another rule about what proves a sender."""
+
+    trust: Literal["tokens", "class"]
 
 
 class AgentRegistered(Event, frozen=True, kw_only=True):
@@ -41,8 +48,20 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     """The id that it asked for but did not get; it may go on using it (R-104)."""
     shows_derived_tokens: bool = False
     """This referee says that it shows derived tokens: players can check that it is theirs (spec section 9.2)."""
+    asks_before_losses: bool = False
+    """This referee asks before it decides a technical loss (spec section 8.15)."""
     applicant_id: str = ""
     """The applicant it was before its approval, if it needed one."""
+    came_openly: bool = False
+    """A referee that showed neither the enrolment key nor the operator's approval."""
+    key_digest: str = ""
+    """SHA-256 of K: secrets are outside the chain of the journal, this is inside."""
+    receipts: bool = False
+    """This player said that it signs its choices (spec section 9.6)."""
+    asked_name: str = ""
+    """The name it asked for, if that was taken and it got a number (T-13)."""
+    shares_draws: bool = False
+    """This referee said that it can share its draws with the manager (spec section 12.1)."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):
@@ -76,6 +95,15 @@ class AgentRejected(Event, frozen=True, kw_only=True):
     """The applicant, as the order named it."""
 
 
+class AgentReadmitted(Event, frozen=True, kw_only=True):
+    """The operator lets a member come back from anywhere: the next registration with its name is its own."""
+
+    agent_id: str
+    key: str
+    target: str
+    """The member, as the order named it."""
+
+
 class TokenRenewed(Event, frozen=True, kw_only=True):
     """A member registered again and got another token, beside its earlier ones (S-25)."""
 
@@ -83,10 +111,18 @@ class TokenRenewed(Event, frozen=True, kw_only=True):
     serial: int
     verify: str
     shows_derived_tokens: bool = False
+    asks_before_losses: bool = False
     queries_only: bool = False
     """It was recognised by name and address alone, so the token is good for queries only."""
+    readmitted: bool = False
+    """It came back by the operator's order: its earlier tokens are not valid any more."""
     applicant_id: str = ""
     """The applicant it was before its approval, if it needed one."""
+    key_digest: str = ""
+    receipts: bool = False
+    shares_draws: bool = False
+    shows_key: bool = False
+    """It is a referee that showed the enrolment key."""
 
 
 class AgentMoved(Event, frozen=True, kw_only=True):
@@ -95,6 +131,18 @@ class AgentMoved(Event, frozen=True, kw_only=True):
     agent_id: str
     endpoint: str
     origin: str
+
+
+class AgentProbed(Event, frozen=True, kw_only=True):
+    """A probe before the start found out something about a member that people should know, or that it is gone."""
+
+    is_lazy: ClassVar[bool] = True
+
+    agent_id: str
+    findings: str
+    """In full sentences; empty if an earlier trouble is over."""
+    is_trouble: bool = False
+    """True if the agent cannot take part as it is."""
 
 
 class TokenTakenUp(Event, frozen=True, kw_only=True):
@@ -130,10 +178,11 @@ class DeviationRecorded(Event, frozen=True, kw_only=True):
 class RequestRefused(Event, frozen=True, kw_only=True):
     """A registration or a report was rejected, or a request showed a token derived for others (S-32).
 
-    Recorded once for each sender, match and code, up to a limit.
+    Recorded once for each sender, match and code, up to a limit. An answer that a referee refused is never recorded
+    like this: it is in the record of its match.
     """
 
-    request: Literal["registration", "report", "token"]
+    request: Literal["registration", "report", "token", "answer"]
     role: AgentRole
     name: str
     """The sender's name for itself."""
@@ -201,6 +250,22 @@ class MatchAssigned(Event, frozen=True, kw_only=True):
     match_id: str
     referee_id: str
     attempt: int
+    share_commitment: str = ""
+    """The promise of the manager's share of the draw, if it is shared. The share is a secret until it is released."""
+
+
+class DrawReleased(Event, frozen=True, kw_only=True):
+    """A referee handed in all choices and its seed, and gets the share of the manager: the match is decided."""
+
+    match_id: str
+    attempt: int
+    referee_id: str
+    handed_in: dict[str, Any]
+    """`choices`, and `moves` in games with more than one turn."""
+    receipts: dict[str, Any]
+    draw_seed: str
+    draw_commitment: str
+    draw_share: str
 
 
 class AssignmentsSent(Event, frozen=True, kw_only=True):
@@ -235,6 +300,33 @@ class MatchUnparked(Event, frozen=True, kw_only=True):
     key: str = ""
 
 
+class ReportHeld(Event, frozen=True, kw_only=True):
+    """`--trust class`: a report came from the address of the match's referee, without a token. It counts when the
+    round ends, unless it is disputed before."""
+
+    match_id: str
+    attempt: int
+    referee_id: str
+    origin: str
+    status: Status
+    winner: str | None
+    points: dict[str, int]
+    details: dict[str, Any]
+    corrected: tuple[str, ...] = ()
+
+
+class ReportDisputed(Event, frozen=True, kw_only=True):
+    """A report that counts by its address was contradicted: it does not count, and the operator decides."""
+
+    match_id: str
+    attempt: int
+    why: str
+
+
+BY_ADDRESS: Literal["by_address"] = "by_address"
+"""The evidence for a result whose report only its address shows to be the referee's."""
+
+
 class ResultAccepted(Event, frozen=True, kw_only=True):
     """A match has this result, as reported and judged."""
 
@@ -246,7 +338,45 @@ class ResultAccepted(Event, frozen=True, kw_only=True):
     points: dict[str, int]
     details: dict[str, Any]
     verified: bool
+    """The report does not deviate, and its seed gives its number. How far that is known says `evidence`."""
     reported_at: str
+    by_margin: bool = False
+    """The points are the game's own, not those of wins and draws."""
+    evidence: Evidence | None = None
+    """How far the result is known (spec section 8.18); None in journals from before there were receipts."""
+    unsigned: tuple[str, ...] = ()
+    """The players that did not sign their choices."""
+    doubt: str = ""
+    """Why the result is not proven, as far as that is not for a missing signature."""
+    corrected: tuple[str, ...] = ()
+    """What the manager changed in the report, because the report itself contradicts it."""
+
+
+class EvidenceFound(Event, frozen=True, kw_only=True):
+    """What is known of a result has changed: the referee's record came in, or two statements contradict each other."""
+
+    match_id: str
+    attempt: int
+    evidence: Evidence
+    unsigned: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+class ProtestReceived(Event, frozen=True, kw_only=True):
+    """A player protested (spec section 8.19). It changes no result by itself."""
+
+    match_id: str
+    attempt: int
+    player_id: str
+    why: str
+    signed: dict[int, str] = field(default_factory=dict)
+    """The choices that the player proved to have signed, by turn."""
+    draw_commitment: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """True if it only shows that the player had answered when it was asked again."""
+        return self.why.startswith(ASKED_AGAIN)
 
 
 class MatchRecordKept(Event, frozen=True, kw_only=True):
@@ -263,13 +393,19 @@ class MatchRecordKept(Event, frozen=True, kw_only=True):
 
     @property
     def record(self) -> tuple[dict[str, Any], ...]:
-        """The referee's events (Any: they may contain anything)."""
-        return _RECORD.decode(self.written)
+        """The referee's events (Any: they may contain anything); none if what is stored is not a list of objects."""
+        try:
+            return _RECORD.decode(self.written)
+        except ValidationError:
+            return ()
 
     @property
     def lines(self) -> list[Raw]:
-        """The referee's events, each as JSON."""
-        return _LINES.decode(self.written)
+        """The referee's events, each as JSON; none if what is stored is not a list."""
+        try:
+            return _LINES.decode(self.written)
+        except ValidationError:
+            return []
 
 
 # Made once: a journal may contain thousands of records.
@@ -283,6 +419,9 @@ class WalkoverDecided(Event, frozen=True, kw_only=True):
     match_id: str
     winner: str | None
     withdrawn: tuple[str, ...]
+    points: dict[str, int] = field(default_factory=dict)
+    by_margin: bool = False
+    """The points are the game's own, not those of wins and draws."""
 
 
 class ResultVoided(Event, frozen=True, kw_only=True):
@@ -297,11 +436,13 @@ class ResultVoided(Event, frozen=True, kw_only=True):
 
 
 class OutageBegan(Event, frozen=True, kw_only=True):
-    """At least half of the players are gone at once: the league waits for them (spec section 8.15)."""
+    """Many players are gone at once: the league waits for them (spec section 8.15)."""
 
     round_id: int
     missing: tuple[str, ...]
     reason: str
+    origin: str = ""
+    """If it is not empty, all players of this one address are gone, and only their matches wait."""
 
 
 class OutageEnded(Event, frozen=True, kw_only=True):
@@ -312,6 +453,8 @@ class OutageEnded(Event, frozen=True, kw_only=True):
     """The players that are still gone."""
     lasted_s: float
     key: str = ""
+    origin: str = ""
+    """The address, if only the matches of its players waited."""
 
 
 class PlayersProbed(Event, frozen=True, kw_only=True):
@@ -328,10 +471,40 @@ class MatchInterrupted(Event, frozen=True, kw_only=True):
     why: str
 
 
-class MatchHeld(Event, frozen=True, kw_only=True):
-    """A reported technical loss was rejected, and the match is played again.
+class MatchPaused(Event, frozen=True, kw_only=True):
+    """A player would lose, but its match waits for it: the referee asks it again, in the same position.
 
-    It happens when a player was unreachable during an outage or an interrupted attempt, or when a player declined.
+    Recorded once for each question to the player and each cause.
+    """
+
+    match_id: str
+    attempt: int
+    turn: int
+    player_id: str
+    code: str
+    cause: Literal["outage", "interrupted", "model"]
+    """What the match waits for: an outage to end, a referee or manager that was gone, or a language model."""
+    why: str
+    behind: bool = False
+    """The opponent was ahead, according to the referee."""
+
+
+class LossAllowed(Event, frozen=True, kw_only=True):
+    """A referee asked before it decided a technical loss, and there is no reason to wait."""
+
+    match_id: str
+    attempt: int
+    turn: int
+    player_id: str
+    code: str
+    reached: bool | None = None
+    """Whether the player answered a probe of our own; None if it was not probed."""
+
+
+class MatchHeld(Event, frozen=True, kw_only=True):
+    """A technical loss was reported without asking first; it was rejected, and the match is played again.
+
+    It happens when a player was unreachable during an outage or an interrupted attempt.
     """
 
     match_id: str
@@ -339,7 +512,7 @@ class MatchHeld(Event, frozen=True, kw_only=True):
     players: tuple[str, ...] = ()
     """The unreachable players."""
     declined: tuple[str, ...] = ()
-    """The players whose language model did not answer (spec section 8.17)."""
+    """The players whose language model did not answer, in leagues before format 4."""
     why: str
 
 
@@ -378,6 +551,14 @@ class LeagueResumed(Event, frozen=True, kw_only=True):
 
 
 class LeagueStartOrdered(Event, frozen=True, kw_only=True):
+    key: str
+
+
+class SecretReplaced(Event, frozen=True, kw_only=True):
+    """The operator replaced the admin token or the enrolment key; both stand beside the events."""
+
+    target: str
+    """`admin` or `enrolment`."""
     key: str
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -30,6 +30,9 @@ class RoundEnded(Event, frozen=True, kw_only=True):
     """ROUND_COMPLETED reached us."""
 
     round_id: int
+    # The head of the manager's journal in the final table of the round (spec section 8.9).
+    head_seq: int = 0
+    head_digest: str = ""
 
 
 class InvitationAnswered(Event, frozen=True, kw_only=True):
@@ -46,6 +49,8 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     referee_id: str
     conversation_id: str
     player_id: str = ""
+    league_id: str = ""
+    """The league that the invitation names."""
     stated_attempt: int = 0
     """The attempt that the invitation names; 0 if it names none."""
     trusted: bool = True
@@ -53,6 +58,12 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     # These two tell the referee from others that call for the same match.
     token_digest: str = ""
     referee_endpoint: str = ""
+    draw_commitment: str = ""
+    share_commitment: str = ""
+    signs: bool = False
+    """Our choices in this attempt get receipts (spec section 9.6). We do not sign in an attempt that we forgot."""
+    receipt: str = ""
+    """Our receipt for declining."""
 
 
 class ChoiceGiven(Event, frozen=True, kw_only=True):
@@ -64,6 +75,24 @@ class ChoiceGiven(Event, frozen=True, kw_only=True):
     choice: str
     referee_id: str = ""
     provenance: Provenance | None = None
+    final: bool = False
+    """The call named this choice as one of its options: whatever the referee says about it, it never changes."""
+    receipt: str = ""
+    talk: str = ""
+
+
+class ConversationKept(Event, frozen=True, kw_only=True):
+    """What our strategy and the model, program or person it asked said to each other before a choice.
+
+    It precedes the choice, whose provenance has the SHA-256 of `conversation`. So the league's record holds a digest of
+    what only this journal holds in full.
+    """
+
+    match_id: str
+    attempt: int
+    turn: int
+    conversation: str
+    """A JSON document (`league_minds.conversations`), kept as the text that was hashed."""
 
 
 class ChoiceRefused(Event, frozen=True, kw_only=True):
@@ -99,3 +128,20 @@ class GameEnded(Event, frozen=True, kw_only=True):
     game_result: dict[str, Any]
     referee_id: str = ""
     trusted: bool = True
+
+
+class MatchMissed(Event, frozen=True, kw_only=True):
+    """A match of ours ended while we were away, as the manager told us later."""
+
+    match_id: str
+    opponent_id: str
+    outcome: Literal["WIN", "DRAW", "LOSS", "TECHNICAL_LOSS", "WALKOVER"]
+
+
+class ProtestMade(Event, frozen=True, kw_only=True):
+    """We protested to the manager: what a referee or the table says contradicts what we know (spec section 8.19)."""
+
+    match_id: str
+    attempt: int
+    why: str
+    referee_id: str = ""

@@ -35,6 +35,14 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     """What the manager calls the round, if not by its number."""
     record_wanted: bool = False
     """The manager accepts the record of the match within its report."""
+    trusts_addresses: bool = False
+    """The league runs with `--trust class`: an answer may count by the address it came from (spec section 9.7)."""
+    fallbacks_refused: bool = False
+    """A player whose language model did not choose loses the match."""
+    signs: tuple[bool, bool] = (False, False)
+    """The players that declared receipts: they are held to their tokens (spec section 9.2)."""
+    share_commitment: str = ""
+    """The manager's promise of its share of the draw; empty if the referee draws alone (spec section 12.1)."""
 
 
 class PlayersLocated(Event, frozen=True, kw_only=True):
@@ -73,6 +81,8 @@ class AttemptFailed(Event, frozen=True, kw_only=True):
     detail: str
     retry: int | None
     """The number of the retry that follows; None after the last."""
+    reached: bool = False
+    """The player answered, if only with an error."""
     # For a timeout, what document 1 records (spec section 10.1): the code -1 and the limit.
     rpc_code: int | None = None
     timeout_seconds: float | None = None
@@ -97,6 +107,26 @@ class WrongAnswer(Event, frozen=True, kw_only=True):
     """The violated clause."""
 
 
+class AnswerRefused(Event, frozen=True, kw_only=True):
+    """An answer came as a request of its own and was refused. That costs nobody anything: its sender is not proven.
+
+    Recorded once for each player, turn and code, up to a limit.
+    """
+
+    is_lazy: ClassVar[bool] = True
+
+    match_id: str
+    attempt: int
+    player_id: str
+    """The player that it names; empty if it names none of this match."""
+    phase: Phase
+    turn: int
+    origin: str
+    """The address it came from."""
+    code: str
+    detail: str
+
+
 class PlayerJoined(Event, frozen=True, kw_only=True):
     """A player accepted its invitation."""
 
@@ -107,6 +137,8 @@ class PlayerJoined(Event, frozen=True, kw_only=True):
     player_id: str
     convention: str = "SPEC"
     """The calling convention of the invitation that it answered."""
+    by_address: bool = False
+    """Only the address shows whose answer it is (`--trust class`)."""
 
 
 class MoveMade(Event, frozen=True, kw_only=True):
@@ -120,6 +152,14 @@ class MoveMade(Event, frozen=True, kw_only=True):
     turn: int
     choice: str
     provenance: Provenance | None = None
+    by_address: bool = False
+    """Only the address shows whose choice it is (`--trust class`)."""
+    receipt: str | None = None
+    """The player's receipt for this choice; only its manager can check it."""
+    talk: str = ""
+    """What the player said to the other one with it."""
+    took: float = 0.0
+    """Seconds that the player took, in games with a clock."""
 
 
 class PlayerDeviated(Event, frozen=True, kw_only=True):
@@ -143,6 +183,39 @@ class PlayerFaulted(Event, frozen=True, kw_only=True):
     turn: int
     code: str
     detail: str
+    reached: bool = False
+    """The player answered, if only with an error."""
+    provenance: Provenance | None = None
+    """How the choice came about that is the fault."""
+    receipt: str | None = None
+    """The player's receipt for declining."""
+
+
+class DrawRequested(Event, frozen=True, kw_only=True):
+    """All choices are in, and we hand them in with our seed. The choices are durable with this event, before that."""
+
+    match_id: str
+    attempt: int
+
+
+class ShareReceived(Event, frozen=True, kw_only=True):
+    """The manager holds all choices and our seed, and gave us its share of the draw: the match is decided."""
+
+    match_id: str
+    attempt: int
+    share: str
+
+
+class PlayerAwaited(Event, frozen=True, kw_only=True):
+    """A player would lose, but the manager has the match wait: the player is asked again, in the same position."""
+
+    match_id: str
+    attempt: int
+    player_id: str
+    phase: Phase
+    turn: int
+    code: str
+    why: str
 
 
 class NumberDrawn(Event, frozen=True, kw_only=True):
@@ -152,7 +225,8 @@ class NumberDrawn(Event, frozen=True, kw_only=True):
 
 
 class MatchDecided(Event, frozen=True, kw_only=True):
-    """The result, recorded before anybody learns it (R-31). `game_result` and `details` are always sent as they are."""
+    """The result, recorded before anybody learns it (R-31). `game_result` is always sent as it is, and
+    `details` with the commitment and the receipts of the match."""
 
     match_id: str
     attempt: int
@@ -181,6 +255,8 @@ class ReportSettled(Event, frozen=True, kw_only=True):
     match_id: str
     attempt: int
     answer: str
+    corrected: tuple[str, ...] = ()
+    """What the manager changed in the report."""
 
 
 class MatchDropped(Event, frozen=True, kw_only=True):

@@ -1,15 +1,22 @@
 """The wire of games played with GAME_MOVE_CALL, and the replay that confirms their results.
 
-It serves every game without chance whose state holds its moves: such a game only says how to read them.
+It serves every game whose state remembers its course: the moves of each turn, and the numbers that chance drew. Such a
+game only says how to read them. Whoever has the reported moves and draws plays the game once more: the rules refuse a
+move or a draw that could not have been, and the end decides the match.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Final, Generic, NamedTuple
+
+import msgspec
 
 from league.games.contract import (
+    LETTERS,
     NOTHING_PENDING,
-    SEATS,
+    ChanceStep,
+    Mover,
     Players,
     Rules,
     Seat,
@@ -17,17 +24,49 @@ from league.games.contract import (
     Verdict,
 )
 
-Step = Mapping[Seat, str]
-"""The move of the seat whose turn it was, or the moves of both if they moved at the same time."""
+Moves = Mapping[Seat, str]
+"""The move of the seat whose turn it was, or the moves of all that moved at the same time."""
+Step = Moves | int
+"""What happened in one step of a game: moves, or the number that chance drew."""
+
+LARGEST_LIST: Final = 4_000
+"""Moves that take more bytes than this are listed without the names of their players."""
+LONGEST_HISTORY: Final = 400
+"""Maximum number of steps in a public history; the oldest are left out first."""
+
+
+def own_history(state: Any) -> tuple[Step, ...]:
+    """The steps of a game whose state has them in its attribute `history`."""
+    steps: tuple[Step, ...] = state.history
+    return steps
+
+
+class Position(NamedTuple, Generic[State]):
+    """A state of a game, and the step that led to it: moves, a draw, or neither at the start."""
+
+    state: State
+    moves: Moves = NOTHING_PENDING
+    chance: ChanceStep | None = None
+
+
+class Replayed(NamedTuple, Generic[State]):
+    """A game that was played once more from its moves and draws."""
+
+    state: State
+    draws: tuple[ChanceStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MoveWire(Generic[State]):
-    """The wire of such a game; `history` reads the moves from its state."""
+    """The wire of such a game; `history` reads the steps from its state.
+
+    With `public_history` every player sees all steps in its view. It is only for games in which nothing is hidden.
+    """
 
     rules: Rules[State]
-    history: Callable[[State], tuple[Step, ...]]
-    move_type: str
+    history: Callable[[State], tuple[Step, ...]] = own_history
+    move_type: str = "move"
+    public_history: bool = False
     response_type: ClassVar[str] = "GAME_MOVE_RESPONSE"
     illegal_move: ClassVar[str] = "E024"
 
@@ -35,43 +74,68 @@ class MoveWire(Generic[State]):
         return {
             "move_type": self.move_type,
             "valid_options": list(self.rules.legal_moves(state, seat)),
-            "context": self.rules.view(state, seat),
+            "context": self.context(state, seat),
         }
+
+    def context(self, state: State, seat: Seat) -> dict[str, object]:
+        """What this seat may see, with the steps so far if they are public."""
+        view = self.rules.view(state, seat)
+        if self.public_history:
+            steps = [_lettered(step) for step in self.history(state)]
+            view = {**view, "seat": LETTERS[seat], "history": steps[-LONGEST_HISTORY:]}
+        return view
 
     def game_result(
-        self, state: State, players: Players, technical: bool, pending: Step = NOTHING_PENDING
+        self, state: State, players: Players, technical: bool, pending: Moves = NOTHING_PENDING
     ) -> dict[str, object]:
-        steps = self.history(state)
-        counted_steps = (*steps, pending) if technical else steps
-        return {
-            "choices": _choices(counted_steps, players),
-            "moves": [{players[seat]: move for seat, move in step.items()} for step in steps],
-        }
+        moves = []
+        draws = []
+        for step in self.history(state):
+            if isinstance(step, int):
+                draws.append(step)
+            else:
+                moves.append(step)
+        counted = [*moves, pending] if technical else moves
+        result: dict[str, object] = {"choices": _choices(counted, players), "moves": _listed(moves, players)}
+        if draws:
+            result["draws"] = draws
+        return result
 
     def details(
-        self, state: State, players: Players, technical: bool, pending: Step = NOTHING_PENDING
+        self, state: State, players: Players, technical: bool, pending: Moves = NOTHING_PENDING
     ) -> dict[str, object]:
         return self.game_result(state, players, technical, pending)
 
     def verdict(self, details: Mapping[str, object], players: Players) -> Verdict:
         moves = details.get("moves")
         choices = details.get("choices")
+        draws = details.get("draws")
         if not isinstance(moves, list):
             return Verdict("insufficient", None, "the moves are not listed")
-        if choices is not None and not (isinstance(choices, Mapping) and set(choices) <= set(players)):
-            return Verdict("impossible", None, "choices may only name the two players")
-        # The moves decide; the choices only have to agree with them.
+        # Moves and draws decide; the choices only have to agree with them.
         try:
-            state = self._replay(moves, players)
+            if choices is not None and not (isinstance(choices, Mapping) and set(choices) <= set(players)):
+                raise ValueError("choices may only name the two players")
+            if draws is not None and not isinstance(draws, list):
+                raise ValueError("draws must be a list")
+            replayed = replay(self.rules, moves, draws or [], players)
+            if choices is not None and not self._agrees(choices, replayed.state, players):
+                raise ValueError("the choices are not the last moves of their players")
         except ValueError as error:
             return Verdict("impossible", None, str(error))
-        if choices is not None and not self._agrees(choices, state, players):
-            return Verdict("impossible", None, "the choices are not the last moves of their players")
+        state = replayed.state
         outcome = self.rules.outcome(state)
         if outcome is None:
             # A referee stops early only because a player failed.
-            return Verdict("technical", None, f"the game stopped after {len(moves)} moves, before its end")
-        return Verdict("confirmed", outcome.winner, outcome.explanation(players))
+            note = f"the game stopped after {len(moves)} moves, before its end"
+            return Verdict("technical", None, note, draws=replayed.draws)
+        return Verdict(
+            "confirmed",
+            outcome.winner,
+            outcome.explanation(players),
+            returns=outcome.returns,
+            draws=replayed.draws,
+        )
 
     def _agrees(
         self,
@@ -80,41 +144,131 @@ class MoveWire(Generic[State]):
         players: Players,
     ) -> bool:
         """Whether each choice is its player's last move, or a legal one in the phase in which the game stopped."""
-        last_moves = _choices(self.history(state), players)
+        moves = [step for step in self.history(state) if not isinstance(step, int)]
+        last_moves = _choices(moves, players)
         for player, choice in choices.items():
-            legal_moves = self.rules.legal_moves(state, SEATS[players.index(player)])
-            if choice not in (None, last_moves[player], *legal_moves):
+            if choice is None or choice == last_moves[player]:
+                continue
+            seat = players.index(player)
+            is_legal = choice in self.rules.legal_moves(state, seat)
+            if not is_legal and not (isinstance(choice, str) and self.rules.accepts(state, seat, choice)):
                 return False
         return True
 
-    def _replay(self, moves: list[object], players: Players) -> State:
-        state = self.rules.start()
-        for place, move in enumerate(moves, start=1):
+
+def course(
+    rules: Rules[State], moves: Sequence[object], draws: Sequence[object], players: Players
+) -> Iterator[Position[State]]:
+    """Play a game once more from its reported moves and draws: every position after a step, the first one first.
+
+    Raises ValueError at the first step that cannot have been.
+    """
+    position: Position[State] = Position(rules.start())
+    yield position
+    drawn = 0
+    played = 0
+    while True:
+        mover = rules.to_move(position.state)
+        if mover.kind == "chance" and drawn < len(draws):
+            step = _chance_step(mover, draws[drawn], drawn + 1)
+            position = Position(rules.draw(position.state, step.number), chance=step)
+            drawn += 1
+        elif mover.kind != "chance" and played < len(moves):
+            played += 1
             try:
-                state = self.rules.play(state, _by_seat(move, players))
+                step_moves = by_seat(moves[played - 1], players, mover.seats)
+                position = Position(rules.play(position.state, step_moves), moves=step_moves)
             except ValueError as error:
-                raise ValueError(f"move {place}: {error}") from error
-        return state
+                raise ValueError(f"move {played}: {error}") from error
+        else:
+            break
+        yield position
+    # A game that stopped early lacks steps, but none may be too many.
+    if drawn < len(draws) or played < len(moves):
+        raise ValueError(f"the game stops after {played} moves and {drawn} draws, and more are listed")
+
+
+def replay(rules: Rules[State], moves: Sequence[object], draws: Sequence[object], players: Players) -> Replayed[State]:
+    """Play a game once more to the end of its moves and draws."""
+    position: Position[State] | None = None
+    steps: list[ChanceStep] = []
+    for position in course(rules, moves, draws, players):
+        if position.chance is not None:
+            steps.append(position.chance)
+    assert position is not None, "the first position always comes"
+    return Replayed(position.state, tuple(steps))
+
+
+def reported_choices(rules: Rules[Any], details: Mapping[str, Any], players: Players) -> list[Mapping[str, object]]:
+    """The choices that a result names, turn by turn: those of all players that chose in it, by their ids.
+
+    Long lists of moves do not name their players. Then only the rules tell whose move each was, as far as it is legal.
+    """
+    moves = details.get("moves")
+    if not isinstance(moves, list):
+        moves = [details.get("choices")]
+    # As JSON has them, objects are dicts. This is much quicker than to look for any Mapping.
+    if all(isinstance(step, dict) for step in moves):
+        return moves
+    choices: list[Mapping[str, object]] = []
+    # The result may have any shape.
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        for position in course(rules, moves, details.get("draws") or [], players):
+            if position.moves:
+                # What comes before a step that cannot be replayed counts.
+                choices.append({players[seat]: move for seat, move in position.moves.items()})  # noqa: PERF401
+    return choices
+
+
+def _chance_step(mover: Mover, number: object, place: int) -> ChanceStep:
+    if type(number) is not int:  # true is not 1
+        raise ValueError(f"draw {place}: not a whole number")
+    if mover.weights and not (0 <= number < len(mover.weights) and mover.weights[number]):
+        raise ValueError(f"draw {place}: there is no event {number}")
+    return ChanceStep(mover.weights, number)
+
+
+def _listed(moves: list[Moves], players: Players) -> list[object]:
+    """The moves with the names of their players; without them if the list is long."""
+    named: list[object] = [{players[seat]: move for seat, move in step.items()} for step in moves]
+    if len(msgspec.json.encode(named)) <= LARGEST_LIST:
+        return named
+    bare: list[object] = []
+    for step in moves:
+        in_order = [step[seat] for seat in sorted(step)]
+        bare.append(in_order if len(in_order) > 1 else in_order[0])
+    return bare
+
+
+def _lettered(step: Step) -> object:
+    """A step of a public history: {"A": "3"}, or the number that chance drew."""
+    if isinstance(step, int):
+        return step
+    return {LETTERS[seat]: move for seat, move in step.items()}
 
 
 def _choices(
-    steps: tuple[Step, ...],
+    steps: list[Moves],
     players: Players,
 ) -> dict[str, object]:
     """The last valid choice received from each player, null if there was none (R-09)."""
     last_moves: dict[Seat, str] = {}
     for step in steps:
         last_moves.update(step)
-    return {players[seat]: last_moves.get(seat) for seat in SEATS}
+    return {player: last_moves.get(seat) for seat, player in enumerate(players)}
 
 
-def _by_seat(move: object, players: Players) -> dict[Seat, str]:
-    """Read one entry of `moves`, which names players, by seat."""
-    if not isinstance(move, Mapping):
+def by_seat(move: object, players: Players, seats: tuple[Seat, ...]) -> dict[Seat, str]:
+    """Read one entry of `moves`: it names players, or has the bare moves of the seats whose turn it was."""
+    if isinstance(move, str) and len(seats) == 1:
+        return {seats[0]: move}
+    if isinstance(move, list) and len(move) == len(seats) and all(isinstance(choice, str) for choice in move):
+        return dict(zip(sorted(seats), move, strict=True))
+    if not isinstance(move, dict):
         raise ValueError("not an object of player ids and choices")
-    by_seat: dict[Seat, str] = {}
+    seated: dict[Seat, str] = {}
     for player, choice in move.items():
         if player not in players or not isinstance(choice, str):
             raise ValueError("not a choice of one of the two players")
-        by_seat[SEATS[players.index(player)]] = choice
-    return by_seat
+        seated[players.index(player)] = choice
+    return seated

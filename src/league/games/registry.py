@@ -1,31 +1,80 @@
-"""The games that can be played: the built-in ones, and those announced in the entry point group `league.games`.
+"""The games that can be played: the built-in ones, those of our own features, and those of other packages, which are
+announced in the entry point group `league.games`.
 
-A package whose game cannot be used gets one sentence in `problems()`; the other games work all the same.
+A package whose game cannot be used gets one sentence in `problems()`; the other games work all the same. A game is
+imported when it is played: an agent plays one of them.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import Distribution, EntryPoint, distributions
-from typing import Final
+from __future__ import annotations
 
-from league.games import even_odd, rock_paper_scissors, tic_tac_toe
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from league import features
 from league.games.contract import Game
 
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
+
 GROUP: Final = "league.games"
-BUILT_IN: Final[Mapping[str, Game]] = {
-    game.name: game for game in (even_odd.GAME, rock_paper_scissors.GAME, tic_tac_toe.GAME)
+BUILT_IN: Mapping[str, Game | str] = {
+    "even_odd": "league.games.even_odd:GAME",
+    "rock_paper_scissors": "league.games.rock_paper_scissors:GAME",
+    "tic_tac_toe": "league.games.tic_tac_toe:GAME",
 }
+"""The games of the core, or where each of them is."""
+
+
+PACKAGE: Final = "agent-league"
+"""The distribution of our own games."""
 
 
 def find(game_type: str) -> Game | None:
-    # Built-in games are found without looking at installed packages, which takes time.
-    return BUILT_IN.get(game_type) or plug_ins().games.get(game_type)
+    # Our own games are found without looking at installed packages, which takes time.
+    game = BUILT_IN.get(game_type)
+    if isinstance(game, str):
+        game = _load(game)
+    return game or _of_feature(game_type) or plug_ins().games.get(game_type)
+
+
+@cache
+def _load(target: str) -> Game:
+    game: Game = features.load(target)
+    return game
+
+
+def rules_text(game_type: str) -> str:
+    """The rules of a game in words; empty if it is not installed here."""
+    game = find(game_type)
+    return game.rules_text if game else ""
+
+
+@cache
+def _of_feature(game_type: str) -> Game | None:
+    for row in features.own(features.GameRow):
+        if row.name == game_type:
+            return _load(row.target)
+    return None
 
 
 def known() -> tuple[str, ...]:
     """The names of all games that can be played."""
-    return (*BUILT_IN, *sorted(plug_ins().games))
+    return (*_our_names(), *sorted(plug_ins().games))
+
+
+def every() -> Iterator[Game]:
+    """All games that can be played."""
+    return (game for game in map(find, known()) if game is not None)
+
+
+def package_of(game_type: str) -> str:
+    """The distribution that a game comes from."""
+    return plug_ins().packages.get(game_type, PACKAGE)
+
+
+def _our_names() -> tuple[str, ...]:
+    return (*BUILT_IN, *(row.name for row in features.own(features.GameRow)))
 
 
 def problems() -> tuple[str, ...]:
@@ -39,10 +88,13 @@ def why_unknown(game_type: str) -> str:
     return "; ".join([f"there is no game {game_type!r}; there are {names}", *problems()])
 
 
-@dataclass(frozen=True, slots=True)
-class PlugIns:
+class PlugIns(NamedTuple):
+    """What installed packages announce."""
+
     games: Mapping[str, Game]
     problems: tuple[str, ...]
+    packages: Mapping[str, str]
+    """The package of each game."""
 
 
 @cache
@@ -51,8 +103,14 @@ def plug_ins() -> PlugIns:
     return load(distributions())
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+def distributions() -> Iterable[Distribution]:
+    """All installed packages."""
+    from importlib import metadata  # imported here because few processes look at packages
+
+    return metadata.distributions()
+
+
+class Offer(NamedTuple):
     """A package announces a game."""
 
     package: str
@@ -61,15 +119,17 @@ class Offer:
 
 def load(installed: Iterable[Distribution]) -> PlugIns:
     games: dict[str, Game] = {}
+    packages: dict[str, str] = {}
     sentences: list[str] = []
     for name, offers in sorted(_offers(installed, sentences).items()):
         try:
             games[name] = _game(name, [offer.entry for offer in offers])
+            packages[name] = offers[0].package
         # Importing other people's code may do anything, even exit; a mistake there must not stop us.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            packages = " and ".join(sorted({offer.package for offer in offers}))
-            sentences.append(f"the game {name!r} of {packages} cannot be used: {_described(error)}")
-    return PlugIns(games, tuple(sentences))
+            origin = " and ".join(sorted({offer.package for offer in offers}))
+            sentences.append(f"the game {name!r} of {origin} cannot be used: {_described(error)}")
+    return PlugIns(games, tuple(sentences), packages)
 
 
 def _offers(
@@ -113,7 +173,7 @@ def _name(package: Distribution) -> str:
 
 
 def _game(name: str, entries: list[EntryPoint]) -> Game:
-    if name in BUILT_IN:
+    if name in _our_names():
         raise ValueError("a built-in game has this name")
     if len(entries) > 1:
         raise ValueError("the name is taken more than once")

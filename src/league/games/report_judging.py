@@ -12,8 +12,8 @@ from league.games.contract import (
     Players,
     Seat,
     Verdict,
-    points,
 )
+from league.games.wire_fields import unpacked
 from league.protocol.errors import Stage, Violation
 from league.protocol.messages import MatchResultReport
 
@@ -49,7 +49,7 @@ def _violations(report: MatchResultReport, game: Game, players: Players) -> Iter
         yield _violation("winner", f"{result.winner!r} is neither {players[0]} nor {players[1]}")
         return
     winner = next((seat for seat in SEATS if players[seat] == result.winner), None)
-    verdict = game.wire.verdict(msgspec.to_builtins(result.details or {}), players)
+    verdict = game.wire.verdict(unpacked(msgspec.to_builtins(result.details or {})), players)
     if verdict.contradicts(winner):
         place = "details" if verdict.kind == "impossible" else "winner"
         # The score follows from the winner, so there is nothing more to check.
@@ -60,20 +60,17 @@ def _violations(report: MatchResultReport, game: Game, players: Players) -> Iter
     if verdict.kind == "insufficient":
         place = "details.drawn_number" if verdict.implied else "details"
         yield _violation(place, f"does not decide the match: {verdict.note}", lenient=True)
-    expected_points = _points(verdict, winner)
+    expected_points = _points(game, verdict, winner)
     if expected_points is not None and result.score != dict(zip(players, expected_points, strict=True)):
         correct_score = f"{players[0]} {expected_points[0]}, {players[1]} {expected_points[1]}"
         yield _violation("score", f"the points of this result are {correct_score}", lenient=True)
 
 
-def _points(verdict: Verdict, winner: Seat | None) -> tuple[int, int] | None:
+def _points(game: Game, verdict: Verdict, winner: Seat | None) -> tuple[int, int] | None:
     """What the score must be; None where no winner may mean a draw or a technical loss of both."""
-    if winner is None and verdict.kind == "technical":
-        # Both players failed.
-        return 0, 0
     if winner is None and verdict.kind == "insufficient" and not verdict.implied:
         return None
-    return points(winner)
+    return game.scoring.points(winner, verdict.kind == "technical", verdict.returns)
 
 
 def _violation(place: str, detail: str, lenient: bool = False) -> Violation:

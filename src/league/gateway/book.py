@@ -26,8 +26,9 @@ from league.calling.delivery import Interpretation
 from league.calling.line import PLAIN, Conventions, Line, Purpose, Sign
 from league.events import ConventionLearned, Event, Registered
 from league.gateway import forms
-from league.machine import Address
+from league.machine import Address, Ping, Probe
 from league.protocol.conventions import WAYS, Convention, convention_of
+from league.protocol.findings import Findings
 from league.protocol.tokens import MANAGER
 
 PATIENCE_S: Final = 1.0
@@ -56,15 +57,15 @@ def forms_of(endpoint: str, first: Convention) -> tuple[Form, ...]:
 
 def page(endpoint: str, path: str) -> Form:
     """Return the form of a page on the same server that takes one kind of message, as a bare object."""
-    scheme, _, rest = endpoint.partition("://")
-    host = rest.partition("/")[0].partition("?")[0]
-    return Form(f"{scheme}://{host}{path}", Convention.BARE)
+    return Form(forms.at_path(endpoint, path), Convention.BARE)
 
 
 class FormLine(Struct, eq=False):
     """The search for the form that one delivery is understood in."""
 
     candidates: tuple[Form, ...]
+    home: str
+    """The peer's endpoint when the search began. A call goes to where the peer is now."""
     is_proven: bool = False
     is_harmless: bool = True
     """True if the message may arrive twice; if not, only "no such method" leads to the next form."""
@@ -103,13 +104,18 @@ class FormLine(Struct, eq=False):
         form = self.form
         if form.convention is address.convention and form.endpoint == address.endpoint:
             return address
-        return structs.replace(address, endpoint=form.endpoint, convention=form.convention)
+        endpoint = form.endpoint
+        if endpoint == self.home:
+            endpoint = address.endpoint
+        return structs.replace(address, endpoint=endpoint, convention=form.convention)
 
     def understood(self, to: Address | None, now: float) -> None:
         if to is None:
             self.learn(self.answering_form, now)
-        else:
+        elif to.endpoint == self.home or any(form.endpoint == to.endpoint for form in self.candidates):
             self.learn(Form(to.endpoint, to.convention), now)
+        else:
+            self.learn(Form(self.home, to.convention), now)  # it has moved
 
     def acknowledged(self) -> float | None:
         if not self._was_acknowledged:
@@ -187,6 +193,7 @@ class PeerBook:
         if roster is not None:
             self.conventions = roster
         self._take_matches_at_page: set[str] = set()
+        self._probed: set[str] = set()
 
     # --- what is known ------------------------------------------------------------------------------------------------
 
@@ -225,6 +232,20 @@ class PeerBook:
     def forget(self, endpoint: str) -> None:
         self._learned.pop(endpoint, None)
 
+    def probe(self, role: str, game_type: str) -> Ping:
+        return Probe(role, game_type)
+
+    def must_probe(self, to: Address) -> bool:
+        # The tools of a server must be known before they are called, and a handshake may take long (T-11).
+        if to.convention is not Convention.TOOLS or self._is_strict() or to.endpoint in self._probed:
+            return False
+        self._probed.add(to.endpoint)
+        return True
+
+    def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
+        if findings.is_mcp and not self._is_strict():
+            self.learn(agent_id, findings.endpoint, Convention.TOOLS, now)
+
     def method_names(self, convention: Convention, message_type: str) -> str:
         return " or ".join(forms.spellings(convention, message_type))
 
@@ -240,7 +261,7 @@ class PeerBook:
         key = to.agent_id
         if purpose in _BY_ENDPOINT:
             key = to.endpoint
-        line = FormLine(self._candidates(to, purpose), pause_s=pause_s)
+        line = FormLine(self._candidates(to, purpose), to.endpoint, pause_s=pause_s)
         line.is_harmless = purpose is not Purpose.CHOOSE
         # A broken connection proves nothing where the message must not arrive twice: it may have been read.
         is_known = self.conventions.get(key) is not None

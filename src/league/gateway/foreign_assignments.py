@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league.gateway.foreign_json import Fields, as_object, first_text, flattened, text_in
 from league.machine import ADDRESS_QUERIES
@@ -89,6 +88,10 @@ class GetAssignedMatches(Request, kw_only=True, frozen=True, tag="GET_ASSIGNED_M
     league_id: Text | None = None
 
 
+class ScheduleQuestion(LeagueQuery, kw_only=True, frozen=True, tag="LEAGUE_QUERY"):
+    """GET_SCHEDULE, asked of a manager by others: no document says how it is answered."""
+
+
 VERBS = {
     "START_MATCH": ("start_match", "start_match_command", "run_match"),
     "MATCH_ASSIGNMENT": ("assign_match", "match_assignment"),
@@ -101,7 +104,7 @@ def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
     if type(sent) is LeagueQuery:
         return sent.query_type in ADDRESS_QUERIES
-    return type(sent) is GetAssignedMatches
+    return type(sent) in (GetAssignedMatches, ScheduleQuestion)
 
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------
@@ -141,6 +144,7 @@ _ANNOUNCED: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
 _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 UNNAMED_LEAGUE: Final = "league"
+_DEEPEST_SCHEDULE: Final = 8
 _MATCHES: Final = ("matches", "assigned_matches", "assignments")
 _PLAYERS: Final = (
     "players",
@@ -165,8 +169,7 @@ _DONE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Assignee:
+class Assignee(Struct, frozen=True):
     """The referee that a match is given to. A manager need not say this, because it says it to us."""
 
     referee_id: str
@@ -418,6 +421,36 @@ def usable(addresses: Mapping[str, str]) -> dict[str, str]:
 def matches_in(answer: Fields) -> list[Fields]:
     """Return the matches in an answer to `get_assigned_matches`."""
     return _listed(answer, _MATCHES)
+
+
+def schedule_in(answer: Fields) -> list[Fields]:
+    """Return the matches of a schedule, in rounds or not, each with the round that it stands in."""
+    matches: list[Fields] = []
+    _collect_matches(answer, None, 0, matches)
+    return matches
+
+
+def _collect_matches(value: object, round_id: object, depth: int, matches: list[Fields]) -> None:
+    if depth > _DEEPEST_SCHEDULE:
+        return
+    if isinstance(value, list):
+        for element in value:
+            _collect_matches(element, round_id, depth + 1, matches)
+    elif isinstance(value, dict):
+        named = value.get("round_id", value.get("round"))
+        if isinstance(named, int | str):
+            round_id = named
+        if isinstance(value.get("match_id"), str):
+            matches.append({**value, "round_id": round_id})
+            return
+        for element in value.values():
+            _collect_matches(element, round_id, depth + 1, matches)
+
+
+def names_no_referee(match: Fields) -> bool:
+    """Does this match not say who plays it?"""
+    fields = all_of(match)
+    return fields.get("referee_id") is None and fields.get("referee_endpoint") is None
 
 
 def is_wanted(match: Fields, referee_id: str) -> bool:

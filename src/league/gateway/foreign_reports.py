@@ -42,6 +42,10 @@ Fields = dict[str, Any]
 def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
     """Return the report as the documents have it, and its deviations; E039 among them is a contradiction, which is
     refused."""
+    told = content.get("game_result")
+    if "result" not in content and isinstance(told, dict):
+        # D2 names the report and prints no field of it: a referee by D2 reports what it told the players.
+        content = {**told, **content}
     flat = _seated(content)
     if flat is not None:
         content = flat
@@ -185,7 +189,7 @@ class ReportInAllWords(Request, kw_only=True, frozen=True, tag=KIND):
     game_type: Text
     result: Result
     attempt: Ordinal | None
-    winner_id: Text | None
+    winner_id: str | None
     drawn_number: int | None
     players: dict[str, Object]
     player_a_id: Text
@@ -198,8 +202,13 @@ class ReportInAllWords(Request, kw_only=True, frozen=True, tag=KIND):
     player_b_result: str
 
 
-def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAllWords:
-    """Write a report for a manager that is not ours: nobody can see from outside what it counts."""
+def in_all_words(
+    report: MatchResultReport,
+    round_name: str = "",
+    draw_word: str | None = None,
+) -> ReportInAllWords:
+    """Write a report for a manager that is not ours: nobody can see from outside what it counts. `draw_word`: the
+    winner of a draw."""
     result = report.result
     details = result.details
     choices: Mapping[str, Any] = {}
@@ -219,12 +228,21 @@ def in_all_words(report: MatchResultReport, round_name: str = "") -> ReportInAll
         fields[f"{seat}_id"] = player
         fields |= {f"{seat}_{name}": value for name, value in row.items()}
     fields["winner_id"] = result.winner
+    if is_draw(report):
+        fields["winner_id"] = draw_word
+        fields["result"] = structs.replace(result, winner=draw_word)
     fields["players"] = rows
     fields["drawn_number"] = drawn_number
     fields["round_id"] = round_name or report.round_id
     # A manager by others could do nothing with it.
     del fields["match_record"]
     return ReportInAllWords(**fields)
+
+
+def is_draw(report: MatchResultReport) -> bool:
+    details = report.result.details
+    is_technical = details is not None and details.status == "TECHNICAL_LOSS"
+    return report.result.winner is None and not is_technical
 
 
 def _outcome(report: MatchResultReport, player_id: str) -> str:

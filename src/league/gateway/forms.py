@@ -4,10 +4,10 @@ shape unwrapped."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from league.gateway import tools
 from league.gateway.foreign_json import as_object
@@ -29,6 +29,8 @@ from league.protocol.jsonrpc import (
 from league.protocol.judge import ENVELOPE
 from league.protocol.messages import Message
 
+JOINED_BY_TOOLS: dict[str, Any] = {"joined_by": "tools/list"}
+"""The answer of a server that has a tool for the choice, and none for the invitation (T-12). Any: JSON."""
 _NESTED = (*NESTED_METHODS[:2], ENVELOPED)
 _ENVELOPE = frozenset((*ENVELOPE, "auth_token"))
 _OUTSIDE = _ENVELOPE | {"league_id", "round_id", "match_id"}
@@ -51,6 +53,13 @@ def spellings(convention: Convention, message_type: str) -> tuple[str, ...]:
         return names
     # A message of no document has no type either: everybody may go by its verb.
     return tuple(dict.fromkeys((*names, *verbs)))
+
+
+def at_path(endpoint: str, path: str) -> str:
+    """Return the address of another path on the same server."""
+    scheme, _, rest = endpoint.partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    return f"{scheme}://{host}{path}"
 
 
 def retyped(message: Message, body: bytes, name: str) -> bytes:
@@ -138,11 +147,9 @@ def _error(error: object, broken: Violation) -> RpcAnswer:
     number = fields.get("code")
     if not is_int(number):
         number = None
-    content = fields
-    # The error of the documents is the `data` of a JSON-RPC error.
-    if isinstance(fields.get("data"), dict):
-        content = fields["data"]
-    return RpcAnswer(content, number, True, (broken,))
+    if "data" in fields:
+        return structs.replace(jsonrpc.error_answer(fields, number), deviations=(broken,))
+    return RpcAnswer(fields, number, True, (broken,), message=str(fields.get("message") or ""))
 
 
 def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
@@ -151,7 +158,7 @@ def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
     content = answer.content
     whole = joined_halves(content)
     if whole is not None:
-        return replace(answer, content=whole)
+        return structs.replace(answer, content=whole)
     if not isinstance(content, dict) or not ("content" in content or "structuredContent" in content):
         return answer
     # A message of the documents may have a field called `content`, too.
@@ -159,7 +166,7 @@ def _unwrapped(answer: RpcAnswer) -> RpcAnswer:
         return answer
     has_failed = content.get("isError") is True
     is_error = answer.is_error or has_failed
-    return replace(
+    return structs.replace(
         answer,
         content=returned(content),
         is_error=is_error,

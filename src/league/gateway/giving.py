@@ -47,6 +47,8 @@ METHODS: Final = (ANNOUNCED, *STARTS)
 """The ways to give a match to a referee by others, in the order they are tried."""
 REPORT_S: Final = 30.0
 """How long a referee may take for GAME_OVER and its report."""
+EMPTY_PATIENCE: Final = 4
+"""How many times longer a referee may take that acknowledged its match with an empty 2xx."""
 PAUSE_S: Final = 2.0
 """The pause between two ways for a referee that has acknowledged its announcement."""
 NAMED_MANAGER: Final = f"{MANAGER}:LM01"
@@ -256,6 +258,8 @@ class Giving:
         """Return the seconds that a referee gets before it is given the match in another way."""
         settings = self._ledger.settings
         patience_s = settings.start_match_after_s
+        if dispatch.is_empty:
+            patience_s *= EMPTY_PATIENCE
         if dispatch.is_promised:
             patience_s = longest_match_s(settings) + REPORT_S
             if settings.referee_patience_s is not None:

@@ -2,8 +2,9 @@
 
 Two conversations with the manager, each with one call at a time and a timer of its own:
 
-- *Polling*: a manager that announces nothing is asked for matches (`get_assigned_matches`), as long as we are a member
-  and no match is played. It ends as soon as a match comes by itself, or the manager does not know the question.
+- *Polling*: a manager that announces nothing to referees is asked for the schedule, then for our matches
+  (`get_assigned_matches`), as long as we are a member and no match is played. It ends as soon as a match comes by
+  itself, or the manager knows neither question.
 - *Address search*: a match may come without its players' addresses. Each source is asked in turn, the ports of the
   documents come last, and the search begins again after a while, until every player is found.
 
@@ -28,9 +29,10 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.gateway import foreign_assignments as foreign
-from league.gateway.foreign_assignments import Assignee, GetAssignedMatches
+from league.gateway.draws import DrawReport, DrawWords
+from league.gateway.foreign_assignments import Assignee, GetAssignedMatches, ScheduleQuestion
 from league.gateway.foreign_json import Fields
-from league.gateway.foreign_reports import in_all_words
+from league.gateway.foreign_reports import in_all_words, is_draw
 from league.machine import (
     ADDRESS_QUERIES,
     Address,
@@ -65,9 +67,9 @@ from league.referee.referee_context import (
 POLL_AFTER_S: Final = 3.0
 """How long a new member waits for matches before it asks for them."""
 POLL_S: Final = 3.0
-POLLS_IN_VAIN: Final = 10
-"""After this many polls in a row that brought nothing, the next one comes later."""
-POLL_SLOWLY_S: Final = 15.0
+"""How soon a manager is asked again whose list of matches has brought us one."""
+POLL_SLOWLY_S: Final = 10.0
+NOTHING_GIVEN: Final = "nobody has given this referee a match; it asks the manager for the schedule and for its matches"
 
 SEARCH_S: Final = 3.0
 SEARCHES_IN_VAIN: Final = 3
@@ -80,7 +82,7 @@ BY_PORT: Final = "the documents' ports"
 _METHOD: Final = "get_assigned_matches"
 _QUESTION: Final = Policy(EXCHANGES["LEAGUE_QUERY"].limit_s, if_not_understood=Reaction.FAILED)
 _PING: Final = Policy(limit_s=3.0, is_waited_for=False)
-_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.ERROR)
+_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.SERVER_ERROR, Failure.ERROR)
 """Failures that show that somebody answered the ping, if not as the documents do."""
 
 Envelope = dict[str, Any]
@@ -99,10 +101,11 @@ class Guest:
         self._context = context
         self._polling = Polling(context, take)
         self._search = AddressSearch(context, on_located)
+        self._draws = DrawWords(context)
 
     @property
     def trouble(self) -> str:
-        return self._search.trouble
+        return self._search.trouble or self._polling.trouble
 
     def begin(self, now: float) -> None:
         self._polling.begin(now)
@@ -135,6 +138,12 @@ class Guest:
             return report
         return in_all_words(report, round_name)
 
+    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
+        # Our own managers know the documents' word.
+        if self._context.membership.derived_tokens or self._context.settings.is_strict or not is_draw(report):
+            return None
+        return self._draws.report(report, round_name)
+
 
 def _assignee(context: RefereeContext) -> Assignee:
     """Name ourselves as the one that a match is given to."""
@@ -155,6 +164,12 @@ def _question(membership: Membership, envelope: Envelope) -> Message:
     )
 
 
+def _schedule_question(membership: Membership, envelope: Envelope) -> Message:
+    """Ask for the schedule (D0 411: "player or referee")."""
+    league_id = membership.league_id or foreign.UNNAMED_LEAGUE
+    return ScheduleQuestion(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
+
+
 def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
     if isinstance(content, Refusal) and not content.understood:
         return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
@@ -173,15 +188,31 @@ def _heed(content: Content | None, context: RefereeContext, now: float) -> None:
 # --- asking for matches -----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _PollQuestion:
+    """A question to the manager: how it is asked, and what is made of the answer."""
+
+    ask: Callable[[Membership, Envelope], Message]
+    look: Callable[[Fields, float], None]
+
+
 class Polling:
     """Asks for matches: one call at a time, and none while a match is played. `take` opens new matches like those of
     any announcement."""
 
     def __init__(self, context: RefereeContext, take: Take) -> None:
+        self.trouble = ""
+        """Says that every question was asked in vain."""
         self._context = context
         self._take = take
         self._polls = 0
-        self._in_vain = 0
+        self._is_first = True
+        self._is_listing = False
+        """True once the manager's list has brought a match: it is asked more often."""
+        self._questions: list[_PollQuestion] = []
+        """The questions that the manager may know."""
+        self._unasked: list[_PollQuestion] = []
+        """Those that are still to be asked in this poll."""
         self._delivery: Delivery | None = None
 
     def begin(self, now: float) -> None:
@@ -191,11 +222,16 @@ class Polling:
         # A manager of ours has given us derived tokens. It announces its matches.
         is_guest = context.membership.is_registered and not context.membership.derived_tokens
         if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
-            self._in_vain = 0
+            self._is_first = True
+            self._questions = [
+                _PollQuestion(_schedule_question, self._look_at_schedule),
+                _PollQuestion(_question, self._look_at_list),
+            ]
             context.timers.set(self, now + POLL_AFTER_S, self._poll)
 
     def end(self) -> None:
         """Matches come by themselves, or none will come: ask no more in this membership."""
+        self.trouble = ""
         self._context.timers.clear(self)
         if self._delivery is not None:
             self._context.calls.drop(self._delivery, cancel=True)
@@ -205,63 +241,116 @@ class Polling:
         if any(match.is_located for match in self._context.docket.open.values()):
             self._poll_later(now)
             return
+        self._unasked = list(self._questions)
+        self._ask_next(now)
+
+    def _ask_next(self, now: float) -> None:
+        """Ask the next question of this poll; after the last one, the next poll comes later."""
+        if not self._unasked:
+            # It is said once, after the first poll.
+            self.trouble = ""
+            if self._is_first and not self._context.docket.open:
+                self.trouble = NOTHING_GIVEN
+            self._is_first = False
+            if self._questions:
+                self._poll_later(now)
+            return
+        question = self._unasked.pop(0)
         self._polls += 1
-        self._in_vain += 1
         membership = self._context.membership
         envelope = membership.sealed(now, f"conv-{membership.agent_id}-poll-{self._polls}".lower())
         self._delivery = Delivery(
             MANAGER,
             f"assigned/{self._polls}",
-            _question(membership, envelope),
+            question.ask(membership, envelope),
             _QUESTION,
             address=lambda: membership.manager,
-            on_end=self._ended,
-            on_attempt_failed=self._failed,
+            on_end=partial(self._ended, question),
+            on_attempt_failed=partial(self._failed, question),
             interpret=_interpret,
         )
         self._context.calls.deliver([self._delivery], now)
 
     def _poll_later(self, now: float, at_least_s: float = 0.0) -> None:
-        delay_s = POLL_S
-        if self._in_vain >= POLLS_IN_VAIN:
-            delay_s = POLL_SLOWLY_S
+        delay_s = POLL_SLOWLY_S
+        if self._is_listing:
+            delay_s = POLL_S
         self._context.timers.set(self, now + max(delay_s, at_least_s), self._poll)
 
-    def _failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
-        """A manager that does not know the question is not asked again."""
-        self._delivery = None
-        if failed.failure is not Failure.NOT_UNDERSTOOD:
-            self._poll_later(now)
+    def _failed(self, question: _PollQuestion, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        """A question that the manager does not know is not asked again."""
+        if failed.failure is Failure.NOT_UNDERSTOOD:
+            self._questions.remove(question)
 
-    def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
-        if outcome is Ending.FAILED:
-            # `_failed` was told already, unless the manager is busy: it asked for time.
-            if self._delivery is delivery:
-                self._delivery = None
-                self._poll_later(now, delivery.busy_s)
-            return
+    def _ended(self, question: _PollQuestion, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._delivery = None
+        if outcome is Ending.FAILED:
+            # A busy manager asked for time.
+            if delivery.busy_s:
+                self._poll_later(now, delivery.busy_s)
+            else:
+                self._ask_next(now)
+            return
         content = delivery.answer
         _heed(content, self._context, now)
         if isinstance(content, Information):
-            self._look_at(foreign.matches_in(content.data), now)
-        self._poll_later(now)
+            question.look(content.data, now)
+        if self._context.docket.open:
+            self._unasked.clear()
+        self._ask_next(now)
 
-    def _look_at(self, listed: list[Fields], now: float) -> None:
-        """Take the matches that are new and ours; of those we have, take the addresses of the players."""
+    # --- what the answers say -----------------------------------------------------------------------------------------
+
+    def _look_at_schedule(self, answer: Fields, now: float) -> None:
+        """Take our matches of the earliest round in which one of them is still to be played."""
+        schedule = foreign.schedule_in(answer)
+        # A match without a referee is ours if the schedule knows no other referee.
+        is_only_one = all(foreign.names_no_referee(fields) or self._is_ours(fields) for fields in schedule)
+        ours = []
+        for fields in schedule:
+            is_named = self._is_ours(fields)
+            if is_named or (is_only_one and foreign.names_no_referee(fields)):
+                ours.append(fields)
+        open_rounds: dict[int, list[Fields]] = {}
+        for fields in ours:
+            is_done = self._context.docket.attempt_of(fields["match_id"]) > 0
+            round_id = foreign.number_in(str(fields["round_id"])) or 0
+            if not is_done and foreign.is_wanted({**fields, "referee_id": None}, ""):
+                open_rounds.setdefault(round_id, []).append(fields)
+        if open_rounds:
+            self._look_at(open_rounds[min(open_rounds)], "GET_SCHEDULE", now)
+
+    def _is_ours(self, fields: Fields) -> bool:
+        """Does this match name us as its referee?"""
         membership = self._context.membership
+        if fields.get("referee_id") is not None:
+            return bool(fields["referee_id"] == membership.agent_id)
+        endpoint = fields.get("referee_endpoint")
+        return isinstance(endpoint, str) and assigned_matches.is_same(endpoint, membership.meta.contact_endpoint)
+
+    def _look_at_list(self, answer: Fields, now: float) -> None:
+        """Take the matches that are new and ours; of those we have, take the addresses of the players."""
+        agent_id = self._context.membership.agent_id
+        wanted = [fields for fields in foreign.matches_in(answer) if foreign.is_wanted(fields, agent_id)]
+        if self._look_at(wanted, _METHOD, now):
+            self._is_listing = True
+
+    def _look_at(self, listed: list[Fields], method: str, now: float) -> bool:
+        """Take the matches that are new; return whether there were any."""
+        membership = self._context.membership
+        has_new = False
         for fields in listed:
             # One bad row does not spoil the others.
             try:
-                if foreign.is_wanted(fields, membership.agent_id):
-                    self._take_listed(fields, now)
+                has_new = self._take_listed(fields, method, now) or has_new
             except PeerError as error:
                 clause = error.requirement or "ROUND_ANNOUNCEMENT.matches"
                 deviation = Violation(error.code, "matches", error.detail, clause, lenient=True)
                 membership.record((deviation,), now)
+        return has_new
 
-    def _take_listed(self, fields: Fields, now: float) -> None:
-        """Take a match from the list; PeerError for one that nobody could play."""
+    def _take_listed(self, fields: Fields, method: str, now: float) -> bool:
+        """Take a match from a list; return whether it is new. PeerError for one that nobody could play."""
         read = foreign.announcement_in(fields, _assignee(self._context), now)
         announcement = read.open()
         assert isinstance(announcement, RoundAnnouncement)
@@ -271,8 +360,8 @@ class Polling:
         if is_new or (match is not None and not match.is_located):
             self._take(announcement, now, read.round_name)
         if is_new:
-            self._in_vain = 0
-            self._context.membership.record((foreign.deviation(_METHOD),), now)
+            self._context.membership.record((foreign.deviation(method),), now)
+        return is_new
 
 
 # --- looking for addresses --------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ _MEMBER = frozenset(
 )
 _NO_MEMBER = frozenset({"REJECTED", "ERROR", "DENIED", "DECLINED", "FAILED", "FAILURE", "REFUSED"})
 _TOKENS = ("auth_token", "token", "access_token")
+_VERDICTS = ("accept", "accepted", "status")
 _FLAGS = ("success", "accepted", "registered")
 
 
@@ -91,9 +92,15 @@ def _join(content: dict[str, Any]) -> Normalised:
     is_documented = message_type == "GAME_JOIN_ACK" and accept is not None
     if is_documented or _is_another(message_type, "GAME_JOIN_ACK"):
         return content, ()
+    if content.get("joined_by") == "tools/list":
+        detail = "it offers a tool for the choice and none for the invitation, which counts as having joined"
+        return _typed({"accept": True}, "GAME_JOIN_ACK", [_deviation("accept", detail, "GAME_JOIN_ACK.accept")])
     if accept is None:
         accept = content.get("accepted")
     if accept is None and content.get("status") in _JOINED:
+        accept = True
+    if message_type == "GAME_JOIN_ACK" and content.keys().isdisjoint(_VERDICTS):
+        # D2 knows this message and prints no field of it: whoever sends it has joined.
         accept = True
     if not isinstance(accept, bool):
         return content, ()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from league.gateway import foreign_assignments
 from league.gateway.foreign_json import Fields, as_object, flattened
@@ -175,7 +176,7 @@ def arguments(tool: Tool, message: Fields) -> Fields:
     """Return the arguments of a tool for a message: only the fields it declares, because many tools refuse the rest.
     The whole message goes into a parameter that is not one of its fields. A tool that declares nothing gets the message
     as it is."""
-    fields = flattened(message, "move_request")
+    fields = flattened(flattened(message, "move_request"), "context")
     names = set(fields)
     kind = MESSAGES.get(str(message.get("message_type")))
     if kind is not None:
@@ -184,10 +185,9 @@ def arguments(tool: Tool, message: Fields) -> Fields:
     return declaration.shape(tool.schema, message, DEEPEST)
 
 
-@dataclass(frozen=True, slots=True)
-class _Declaration:
-    """The schema of a tool, read for one message. `fields` are those of the message and of its move request; `names`
-    also has the fields that the message leaves out."""
+class _Declaration(Struct, frozen=True):
+    """The schema of a tool, read for one message. `fields` are those of the message, of its move request and of its
+    context; `names` also has the fields that the message leaves out."""
 
     root: Fields
     fields: Fields
@@ -339,8 +339,7 @@ def _text(value: object) -> str:
 # --- in which era -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """How an MCP server wants to be spoken to: with what it answered to the handshake, or without one."""
 
     version: str = ""

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from league.gateway.foreign_json import Fields, as_object, first_text
+from league.protocol.errors import is_documented
 
 UNKNOWN_METHOD: Final = -32601
 INTERNAL_ERROR: Final = -32603
@@ -67,7 +68,7 @@ def is_trouble(content: object) -> bool:
     if not isinstance(content, dict):
         return False
     return (
-        content.get("error") is not None
+        bool(content.get("error"))
         or content.get("success") is False
         or _status(content) in _TROUBLES
         or _is_unknown_status(content)
@@ -79,24 +80,29 @@ def is_not_understood(content: object, number: int | None = None) -> bool:
     catalogue."""
     if says_unknown(content, number, is_error=True):
         return True
-    # An internal error is a bug of theirs, and they got as far as that.
-    if number == INTERNAL_ERROR:
+    # An internal error is a bug of theirs, and they got as far as that. A number of the documents is a refusal (T-02).
+    if number == INTERNAL_ERROR or is_documented(number):
         return False
     fields = _error_in(content)
     is_named = any(fields.get(name) for name in _NAMES)
     return not is_named or fields.get("error_code") in _ABOUT_REQUESTS
 
 
-def words_of(content: object, number: int | None = None) -> str:
-    """Quote the answer: its number and its sentence."""
+def words_of(content: object, number: int | None = None, message: str = "") -> str:
+    """Quote the answer as it is (T-17): its code or number, its name and its sentence. `message`: that of a JSON-RPC
+    error around it."""
     fields = _error_in(content)
-    if number is None:
-        number = fields.get("code", fields.get("error_code"))
-    sentence = first_text(fields, _TEXTS) or fields.get("status") or fields.get("error_description") or ""
-    parts = [str(part) for part in (number, sentence) if part not in (None, "")]
+    code = fields.get("error_code") or number
+    if code is None:
+        code = fields.get("code")
+    name = fields.get("error_name") or fields.get("error_description")
+    sentence = first_text(fields, _TEXTS)
+    parts = dict.fromkeys(str(part) for part in (name, sentence) if part not in (None, ""))
+    words = ": ".join(parts) or message or str(fields.get("status") or "")
+    if code not in (None, ""):
+        words = f"{code} {words}"
     # It is shown in one line, whatever the peer wrote.
-    words = " ".join(parts).split()
-    return " ".join(words)[:LONGEST_QUOTE]
+    return " ".join(words.split())[:LONGEST_QUOTE]
 
 
 def _error_in(content: object) -> Fields:

@@ -5,21 +5,25 @@ its runner sends the first request, hands each reply to `step`, and gets another
 
     usual request ──▶ "no such method": the other names of the method, one after the other
           ├────────▶ 404 or 405 at an endpoint without a path: the same request at the usual path
+          ├────────▶ 307 or 308 to the same server: the same request there, once; the address is remembered
           └────────▶ an event stream: the answer is the data of its last event
     tool call ─────▶ first a list of the tools, once; a server that gives none may want a handshake, or none at all
           └────────▶ 400 or 404 in a session: the session is over, and opened anew, once
+    invitation ────▶ no tool takes it, but one takes the choice: the server has joined (T-12)
+    probe ─────────▶ a ping and, where it says too little, a list of the tools; the reply holds the findings (T-11)
 
 All requests of an exchange share the deadline of their call: the runner keeps it, and ends the exchange when it is
 reached. Nothing is journalled: what is remembered is asked again after a restart, which is harmless.
 
 What must never happen: a message is understood twice. So another name is tried only after an answer that says "no such
-method", and another path or session only where nobody took the request.
+method", and another path or session only where nobody took the request. Nor is a server taken for one without tools
+because it was slow, or failed once: only an answer to the question itself says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -34,13 +38,15 @@ from league.gateway.tools import (
     Tool,
     ToolList,
 )
-from league.machine import Address, Ping
-from league.protocol import jsonrpc
+from league.machine import Address, Ping, Probe
+from league.protocol import endpoints, jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
+from league.protocol.findings import Findings
 from league.protocol.jsonrpc import TOOLS_CALL
-from league.protocol.messages import ACKS, Message
+from league.protocol.messages import ACKS, MESSAGES, Message
+from league.protocol.versions import PROTOCOL
 from league.transport import letters
 from league.transport.reply import HttpReply
 
@@ -51,10 +57,21 @@ ENDPOINTS: Final = 4096
 USUAL_PATH: Final = "/mcp"
 _EVENTS = "text/event-stream"
 _NOT_HERE = (404, 405)
+_MOVED = (307, 308)
+_ELSEWHERE = (*_NOT_HERE, *_MOVED)
+_NEVER_MCP = (401, 403, 404, 405, 429)
+"""A server that answers a ping like this offers no tools to us."""
+_OF_FRAMEWORKS = ({"detail": "Not Found"}, {"detail": "Method Not Allowed"})
+LONGEST_QUOTE: Final = 80
+MOST_NAMES: Final = 50
+LONGEST_NAME: Final = 60
 _SESSION_OVER = (400, 404)
 _LIST = "tools/list"
 _GREETING = msgspec.json.encode(tools.GREETING)
 _GREETED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+_CHOICES = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
+_USUAL_ARGUMENTS = 6
+"""The number of arguments that are named to the author of a server without a tool for the choice."""
 
 NOTIFICATIONS: Final = frozenset(
     row.message_type for row in EXCHANGES.values() if row.replies and row.replies[0] in ACKS
@@ -73,21 +90,24 @@ class Post(Struct, frozen=True):
     limit: int = 0
 
 
-@dataclass(slots=True)
-class EndpointWords:
+class EndpointWords(Struct):
     """What an endpoint is known to want."""
 
-    names: dict[tuple[Convention, str], Tool] = field(default_factory=dict)
+    names: dict[tuple[Convention, str], Tool] = {}
     """The name that worked, by convention and type of the message."""
     tools: tuple[Tool, ...] | None = None
     """Its tools; None before it was asked."""
     session: Session = NO_SESSION
     url: str = ""
-    """Where it really takes messages, if it was named without a path."""
+    """Where it really takes messages, if it was named without a path, or redirects."""
 
 
 _NOTHING = EndpointWords()
 _Steps = Generator[Post, HttpReply, HttpReply]
+
+
+class NoReplyError(Exception):
+    """A request of an exchange got no reply."""
 
 
 class Exchange:
@@ -106,12 +126,25 @@ class Exchange:
             final: HttpReply = end.value
             return final
 
+    def fail(self) -> HttpReply | None:
+        """A request got no reply: return the reply that counts all the same, if there is one."""
+        try:
+            self._steps.throw(NoReplyError())
+        except StopIteration as end:
+            final: HttpReply = end.value
+            return final
+        except NoReplyError:
+            pass
+        return None
+
 
 class Words:
     """The words of all endpoints that one agent of ours calls."""
 
     def __init__(self) -> None:
         self.endpoints: dict[str, EndpointWords] = {}
+        self.without_tools: dict[str, int] = {}
+        """Endpoints that listed no tools, and the HTTP status of the ping before that."""
 
     def begin(
         self,
@@ -136,6 +169,12 @@ class Words:
         if len(self.endpoints) >= ENDPOINTS:
             self.endpoints.clear()
         return self.endpoints.setdefault(endpoint, EndpointWords())
+
+    def forget_tools(self, endpoint: str) -> None:
+        """Forget an endpoint without tools, unless something else about it is special."""
+        words = self.endpoints.get(endpoint)
+        if words is not None and not words.names and not words.url:
+            del self.endpoints[endpoint]
 
     def forget(self, endpoint: str, tried: Iterable[Tool]) -> None:
         """No name worked. If one of them did before, somebody else answers there now."""
@@ -165,15 +204,20 @@ class _Call:
         self._message = message
         self._body = body
         self._to = to
+        self._has_no_list = False
         self._gives_way = not isinstance(message, Ping) and message.type in NOTIFICATIONS
 
     def steps(self, was_sent: bool) -> _Steps:
         message = self._message
+        if isinstance(message, Probe):
+            return (yield from self._probe(message))
         if isinstance(message, Ping):
             return (yield from self._post(self._written()))
         # The usual case comes first for speed: nothing is known of the endpoint, because nothing special was needed.
         if self._to.convention is Convention.TOOLS:
             yield from self._learn_tools()
+            if message.type == "GAME_INVITATION" and self._has_joined():
+                return (yield from self._join())
         elif was_sent or self._to.endpoint not in self._words.endpoints:
             return (yield from self._usual(message))
         return (yield from self._try(self._candidates(message.type), message))
@@ -220,6 +264,49 @@ class _Call:
             return (tool,)
         return names
 
+    # --- finding out --------------------------------------------------------------------------------------------------
+
+    def _probe(self, probe: Probe) -> _Steps:
+        """Ping the endpoint, ask for its tools where that may help, and reply with the findings."""
+        reply = yield from self._post(self._written())
+        words = self._words
+        endpoint = self._to.endpoint
+        asks = not _speaks_league(reply) and self._may_offer_tools(reply)
+        if asks:
+            # If that fails, the answer to the ping is a finding, too. The next probe asks for the tools again.
+            with suppress(NoReplyError):
+                yield from self._learn_tools()
+            if words.of(endpoint).tools == () and self._to.convention is not Convention.TOOLS:
+                words.without_tools[endpoint] = reply.status
+                words.forget_tools(endpoint)
+        findings = _findings(endpoint, probe, reply, words.of(endpoint), self._to.convention)
+        if asks and words.of(endpoint).tools is None and endpoint not in words.without_tools:
+            findings = structs.replace(findings, is_incomplete=True)
+        return HttpReply(200, msgspec.json.encode(findings))
+
+    def _may_offer_tools(self, reply: HttpReply) -> bool:
+        if self._to.convention is Convention.TOOLS:
+            return True
+        if reply.status >= 500 or reply.status in _NEVER_MCP or reply.status in _MOVED:
+            return False
+        # An agent that listed none is asked again when it answers differently: its author may have changed it.
+        return self._words.without_tools.get(self._to.endpoint) != reply.status
+
+    def _has_joined(self) -> bool:
+        """True if no tool takes the invitation, but one takes the choice."""
+        offered = self._words.of(self._to.endpoint).tools or ()
+        return bool(offered) and not tools.pick("GAME_INVITATION", offered) and _choice_tool(offered) is not None
+
+    def _join(self) -> _Steps:
+        """Take a server that lists its tools for joined. The list is asked for each time: it shows that somebody is
+        there."""
+        session = self._words.of(self._to.endpoint).session
+        raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params({})))
+        reply = yield from self._post(raw, method=_LIST, limit=LIST_LIMIT)
+        if _content(reply) is None:
+            return reply
+        return structs.replace(reply, body=jsonrpc.encode_result(self._call_id, forms.JOINED_BY_TOOLS))
+
     # --- tools and sessions -------------------------------------------------------------------------------------------
 
     def _learn_tools(self) -> Generator[Post, HttpReply, None]:
@@ -229,15 +316,21 @@ class _Call:
         if words.tools is not None:
             return
         listed = yield from self._listed_tools()
+        if self._has_no_list and self._to.convention is not Convention.TOOLS:
+            words.tools = ()
+            return
         if not listed and (yield from self._greet(words)):
             listed = yield from self._listed_tools()
         if not listed:
+            session = words.session
             words.session = WITHOUT_HANDSHAKE
             listed = yield from self._listed_tools()
-        if not listed:
-            words.session = NO_SESSION
+            if not listed:
+                # A session that was opened all the same may be needed, when the list is asked for again.
+                words.session = session
         # Only now: the deadline may end the call anywhere above, and the next call begins anew.
-        words.tools = listed
+        if listed is not None:
+            words.tools = listed
 
     def _greet(self, words: EndpointWords) -> Generator[Post, HttpReply, bool]:
         """Make MCP's handshake: return whether the server answered it."""
@@ -249,12 +342,18 @@ class _Call:
         yield from self._post(_GREETED, limit=LIST_LIMIT)
         return True
 
-    def _listed_tools(self) -> Generator[Post, HttpReply, tuple[Tool, ...]]:
+    def _listed_tools(self) -> Generator[Post, HttpReply, tuple[Tool, ...] | None]:
+        """Return the tools; None if the server failed, so that nothing is known."""
         session = self._words.of(self._to.endpoint).session
         listed = ToolList()
         while listed.params is not None:
             raw = jsonrpc.encode_call(1, _LIST, msgspec.json.encode(session.params(listed.params)))
             reply = yield from self._post(raw, method=_LIST, limit=LIST_LIMIT)
+            if reply.status >= 500 or reply.status == 429:
+                return None
+            # A plain agent says "no such method", or answers as it answers everything. A server that wants a handshake
+            # refuses the request for another reason.
+            self._has_no_list = reply.status < 300 and (_content(reply) is not None or is_unknown(reply.body))
             listed.add(_content(reply))
         return listed.tools
 
@@ -305,7 +404,37 @@ class _Call:
             )
             if reply.status not in _NOT_HERE:
                 self._words.learn(endpoint).url = usual
+        if reply.status in _MOVED:
+            target = _same_server(endpoint, reply.location)
+            if target:
+                # Followed once: a second redirect is an answer.
+                reply = yield Post(
+                    target,
+                    raw,
+                    headers,
+                    self._to.origin,
+                    self._gives_way and not limit,
+                    limit,
+                )
+            if target and reply.status not in _ELSEWHERE:
+                self._words.learn(endpoint).url = target
         return _without_events(reply)
+
+
+def _same_server(endpoint: str, location: str) -> str:
+    """Return the address that a redirect leads to, if it is another one on the same server."""
+    target = location
+    if location.startswith("/") and not location.startswith("//"):
+        target = forms.at_path(endpoint, location)
+    try:
+        here = endpoints.parse(endpoint)
+        there = endpoints.parse(target)
+    except ValueError:
+        return ""
+    is_same = (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port)
+    if not is_same or here.target == there.target:
+        return ""
+    return target
 
 
 def _has_no_path(endpoint: str) -> bool:
@@ -342,6 +471,92 @@ def _content(reply: HttpReply) -> object:
     return answer.content
 
 
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def _speaks_league(reply: HttpReply) -> bool:
+    """True if the answer to a ping names our protocol: then there is nothing to find out."""
+    content = _content(reply)
+    return isinstance(content, dict) and content.get("protocol") == PROTOCOL
+
+
+def _choice_tool(offered: Iterable[Tool]) -> Tool | None:
+    offered = tuple(offered)
+    for choice in _CHOICES:
+        tool = tools.pick(choice, offered)
+        if tool is not None:
+            return tool
+    return None
+
+
+def _findings(
+    endpoint: str,
+    probe: Probe,
+    reply: HttpReply,
+    words: EndpointWords,
+    convention: Convention,
+) -> Findings:
+    """Put together what a probe found out."""
+    offered = words.tools or ()
+    is_json = _is_json(reply.body)
+    # A server that answers a plain call properly is called plainly, unless it registered through a tool itself.
+    is_refused = reply.status >= 300 or not is_json
+    is_mcp = bool(offered) and (convention is Convention.TOOLS or is_refused)
+    quote = ""
+    if not is_json or reply.status >= 500:
+        text = reply.body[: LONGEST_QUOTE * 4].decode(errors="replace")
+        quote = " ".join(text.split())[:LONGEST_QUOTE]
+    status = reply.status
+    if status in _NOT_HERE and _has_own_words(reply.body):
+        # Some agents answer an unknown method like this: it is no page of a web server.
+        status = 200
+    location = ""
+    if reply.status in _MOVED:
+        location = reply.location[: LONGEST_QUOTE * 2]
+    choice = _CHOICES[probe.game_type != "even_odd"]
+    invitation_tool = tools.pick("GAME_INVITATION", offered)
+    choice_tool = _choice_tool(offered)
+    return Findings(
+        endpoint,
+        status=status,
+        quote=quote,
+        is_json=is_json,
+        is_empty=not reply.body.strip(),
+        is_rpc=is_json and b'"jsonrpc"' in reply.body,
+        lists_matches=letters.lists_matches(reply.body),
+        moved_to=words.url,
+        location=location,
+        is_mcp=is_mcp,
+        era=words.session.version,
+        tools=tuple(tool.name[:LONGEST_NAME] for tool in offered[:MOST_NAMES]),
+        invitation_tool=invitation_tool.name if invitation_tool else "",
+        choice_tool=choice_tool.name if choice_tool else "",
+        usual_tools=tools.verbs(choice),
+        usual_arguments=tuple(MESSAGES[choice].__struct_fields__[-_USUAL_ARGUMENTS:]),
+        is_player=probe.role == "player",
+    )
+
+
+def _has_own_words(body: bytes) -> bool:
+    """True for a JSON object, unless a web framework answers like that by itself."""
+    try:
+        content = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return False
+    return isinstance(content, dict) and content not in _OF_FRAMEWORKS
+
+
+def _is_json(body: bytes) -> bool:
+    """True for JSON, also as the data of an event, and for an empty body: that is an acknowledgement."""
+    if not body.strip():
+        return True
+    try:
+        msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
 # --- "no such method" -------------------------------------------------------------------------------------------------
 
 _SIGNS_OF_UNKNOWN = (
@@ -370,7 +585,7 @@ _GOOD_STATUS = b'"status":"A'
 
 def is_final(reply: HttpReply) -> bool:
     """Does this answer count as it is, with nothing to unwrap and no other name to try?"""
-    if reply.status in _NOT_HERE or reply.content_type.startswith(_EVENTS):
+    if reply.status in _ELSEWHERE or reply.content_type.startswith(_EVENTS):
         return False
     return not is_unknown(reply.body)
 

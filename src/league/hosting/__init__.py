@@ -9,7 +9,11 @@ from __future__ import annotations
 def require_game(name: str) -> None:
     """Refuse a game that is not installed."""
     from league.games import registry
+    from league.games.contract import SEATS
     from league.terminal import USAGE, CommandError
 
-    if registry.find(name) is None:
+    game = registry.find(name)
+    if game is None:
         raise CommandError(registry.why_unknown(name), USAGE)
+    if game.seats != len(SEATS):
+        raise CommandError(f"{name} has {game.seats} seats, and matches of league.v2 have two", USAGE)

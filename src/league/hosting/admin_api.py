@@ -13,17 +13,20 @@ from uuid import uuid4
 
 import msgspec
 
-from league.hosting.order_table import WITH_TARGET
+from league.hosting.kept_secrets import LONGEST, ROTATABLE, SHORTEST, is_well_formed
+from league.hosting.order_table import WITH_SECRET, WITH_TARGET
 from league.hosting.serving import HostedAgent
 from league.machine import Operate
 from league.manager.league_manager import LeagueManager
 from league.manager.orders import ORDERS
 from league.protocol import strict_json
 from league.protocol.errors import PeerError
+from league.terminal import CommandError, console
 from league.transport.http import RETRY_AFTER_S, HttpRequest, Response, is_json
 
 ADMIN = "/api/admin/"
-FIELDS = ("target", "key")
+FIELDS: tuple[str, ...] = ("target", "key")
+SECRET = "secret"
 LONGEST_KEY = 128
 _JSON = msgspec.json.Encoder()
 _STATUS = {"E011": 401, "E012": 401, "E099": 500}
@@ -75,6 +78,8 @@ def require_operator(host: HostedAgent, authorization: str) -> None:
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise PeerError("E011", "an order needs the admin token: Authorization: Bearer TOKEN")
+    if agent.machine.obeyed(token.strip()):
+        raise PeerError("E012", "this admin token was replaced by league rotate-token; use the new one")
     if not agent.machine.obeys(token.strip()):
         raise PeerError("E012", "this is not the admin token of this league")
 
@@ -84,11 +89,24 @@ async def carry_out(host: HostedAgent, order: Operate) -> dict[str, str | None]:
     answering = await host.running.operate(order)
     if isinstance(answering.content, PeerError):
         raise answering.content
+    if order.order in WITH_SECRET:
+        await asyncio.to_thread(_keep_file, host, order.target)
     return {
         "order": order.order,
         "target": order.target or None,
         "key": order.key,
     }
+
+
+def _keep_file(host: HostedAgent, target: str) -> None:
+    """Write the file of a secret that was replaced. The journal has it already, so a failure loses nothing."""
+    assert isinstance(host.running.machine, LeagueManager)
+    secret = ROTATABLE[target]
+    try:
+        if host.state is not None:
+            secret.keep(host.state, host.running.machine.secret(secret.key))
+    except CommandError as error:
+        console.complain(f"{error}; the journal has it")
 
 
 def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
@@ -105,19 +123,25 @@ def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
 
 def read_order(order: str, document: Mapping[str, Any]) -> Operate:
     """Read the fields of an order; PeerError if they do not fit it. Any: JSON by others."""
+    fields = FIELDS
+    if order in WITH_SECRET:
+        fields = (*FIELDS, SECRET)
     for name in document:
-        if name not in FIELDS:
-            raise PeerError("E008", f"an order has no field {name[:80]!r}; it has {' and '.join(FIELDS)}")
+        if name not in fields:
+            raise PeerError("E008", f"this order has no field {name[:80]!r}; it has {' and '.join(fields)}")
     target = _text(document, "target")
     key = _text(document, "key")
     if order in WITH_TARGET and not target:
         raise PeerError("E003", f"target is missing: {order} needs one")
     if order not in WITH_TARGET and target:
         raise PeerError("E008", f"{order} takes no target")
+    secret = _text(document, SECRET)
+    if order in WITH_SECRET and not is_well_formed(secret):
+        raise PeerError("E008", f"secret must have {SHORTEST} to {LONGEST} visible ASCII characters")
     if len(key) > LONGEST_KEY:
         raise PeerError("E008", f"key has more than {LONGEST_KEY} characters")
     # Without a key of its own, an order that is sent twice is carried out twice.
-    return Operate(order, key or uuid4().hex, target)
+    return Operate(order, key or uuid4().hex, target, secret)
 
 
 def _text(document: Mapping[str, Any], name: str) -> str:

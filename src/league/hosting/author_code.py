@@ -7,12 +7,12 @@ import inspect
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+
+class Raised(Struct, frozen=True):
     """The author's code raised this instead of returning a value."""
 
     error: BaseException

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct
 
-from league.hosting import strategy_files
 from league.player import history, news, strategies
 from league.player.history import PastMatch
 from league.protocol import messages, parts
@@ -125,6 +124,8 @@ def trace_of(error: BaseException) -> str:
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(NOT_THEIRS):
         trace = trace.tb_next
     report = traceback.TracebackException(type(error), error, trace)
+    from league.hosting import strategy_files  # imported here because most players are not files of their own
+
     # An import statement in a strategy file passes through our code, as it passes through Python's, which hides itself.
     frames = [frame for frame in report.stack if frame.filename != strategy_files.__file__]
     report.stack = traceback.StackSummary.from_list(frames)

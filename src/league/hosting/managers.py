@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -18,19 +18,20 @@ from msgspec import structs
 from league import features
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import EndpointsChanged, Event, LeagueCreated
+from league.events import EndpointsChanged, Event, LeagueCreated, TrustChanged
 from league.features import DoorRow, PagesRow
 from league.gateway.book import PeerBook
 from league.gateway.giving import Giving
 from league.hosting import require_game, serving, start_time
 from league.hosting.background import open_views
-from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
+from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY, KeptSecret
 from league.hosting.manager_api import Pages, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
+from league.manager.secret_rotation import is_retired
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
@@ -38,9 +39,9 @@ from league.protocol.endpoints import EndpointPolicy, read_allowance
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.settings import LeagueSettings
-from league.storage import urls
-from league.storage.notices import JournalError
+from league.storage.notices import JournalError, JournalInUseError
 from league.storage.reading import open_for_reading
+from league.storage.urls import Place
 from league.terminal import USAGE, CommandError, addresses, console
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import HttpClient
@@ -50,20 +51,24 @@ from league.transport.resolving import Resolver
 SMALL_TABLE = 60
 """Tables of more players pass the 10 KB of document 4."""
 OPEN = "--enrolment open: anybody who can reach this manager may register as a referee at any time and decide matches"
+CLASS = (
+    "--trust class: whoever shares an address with a referee can report for it, and whoever shares one with a player "
+    "can answer for it, as long as that agent shows no token; on one machine that is everybody"
+)
 
 
 def run(options: ManagerOptions) -> int:
     """Serve a league until the process is stopped; return the exit status."""
-    return serving.run_loop(partial(serve, options), options.until_stdin_closes)
+    return serving.run_agents(partial(serve, options), options.until_stdin_closes)
 
 
 async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = serving.say_ready) -> int:
     """Do the same in a loop that is already running."""
-    settings = league_settings(options, datetime.now().astimezone())
-    location = options.journal or serving.default_journal(settings.league_id)
+    chosen = league_settings(options, datetime.now().astimezone())
+    place = serving.journal_place(options.journal or serving.default_journal(chosen.league_id))
     # From here on the settings of the journal count, if there is one.
-    settings = resumed(options, settings, location)
-    shared = serving.open_shared(options.shared, beside=location)
+    settings = resumed(options, chosen, place)
+    shared = serving.open_shared(options.shared, beside=place)
     host = HostedAgent()
     door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
     host.gauges = league_gauges
@@ -78,16 +83,52 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         host.mcp,
     )
     await host.listen(door, options.first_port, app, next_free=options.port is None)
+    try:
+        while not stop.is_set():
+            if options.standby:
+                if not await serving.stand_by(host, place, stop):
+                    break
+                # Whoever wrote the journal until now may have begun a league in it.
+                settings = resumed(options, chosen, place)
+            if await _serve_league(options, settings, place, host, shared, stop, ready):
+                break
+    finally:
+        for feature_pages in pages:
+            feature_pages.close()
+        await host.stop()
+    return 0
+
+
+async def _serve_league(
+    options: ManagerOptions,
+    settings: LeagueSettings,
+    place: Place,
+    host: HostedAgent,
+    shared: serving.Followers | None,
+    stop: asyncio.Event,
+    ready: Ready,
+) -> bool:
+    """Open the journal and serve its league until the process is stopped. False if a standby was too late: somebody
+    else writes the journal."""
     identity = {"role": "manager"}
     if not options.journal:
         # The folder has the name of the league, so its journal must be of the same league.
         identity["league_id"] = settings.league_id
-    journal = partial(serving.open_journal, location=location, identity=identity, transcript=options.transcript)
-    setup = _setup(options, settings, Path(options.state or urls.parse(location).path.parent), host.port)
-    agent = await host.start(setup, journal, shared)
+    journal = partial(serving.open_journal, place=place, identity=identity, transcript=options.transcript)
+    # Beside a database there is no folder; commands look in the one that has the league's name.
+    state = Path(options.state or place.folder or Path(serving.default_journal(settings.league_id)).parent)
+    host.state = state
+    setup = _setup(options, settings, state, host.port)
+    try:
+        agent = await host.start(setup, journal, shared)
+    except JournalInUseError as error:
+        await setup.client.close()
+        if options.standby:
+            return False
+        raise CommandError(str(error)) from error
     ready(host)
     if not options.quiet:
-        console.complain(f"journal: {location}")
+        console.complain(f"journal: {place}")
         for row in features.own(DoorRow):
             console.complain(f"MCP clients are answered by {features.load(row.describe)()}")
     _print_notices(settings)
@@ -97,11 +138,9 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
-        for feature_pages in pages:
-            feature_pages.close()
         await host.stop()
         await setup.client.close()
-    return 0
+    return True
 
 
 def _print_notices(settings: LeagueSettings) -> None:
@@ -114,6 +153,8 @@ def _print_notices(settings: LeagueSettings) -> None:
         console.complain(notice)
     if settings.enrolment == "open":
         console.complain(OPEN)
+    if settings.trust == "class":
+        console.complain(CLASS)
 
 
 def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
@@ -124,19 +165,21 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
         own_port=port,
         is_own=addresses.is_own,
     )
-    # Secrets are looked up or made when the machine is built: by then the journal is ours.
-    admin_token = cache(lambda: ADMIN_TOKEN.of_manager(state))
-    enrolment_key = cache(lambda: options.enrolment_key or ENROLMENT_KEY.of_manager(state))
+    league_secrets = LeagueSecrets(options, state)
 
     def build(secrets: Mapping[str, str]) -> LeagueManager:
         # The admin token comes first: if it cannot be read, no enrolment key is made.
-        operator = tokens.verifier(admin_token())
+        token = league_secrets.in_force(ADMIN_TOKEN, secrets)
+        key = league_secrets.in_force(ENROLMENT_KEY, secrets)
         return LeagueManager(
             settings,
             sources.chance,
-            {**secrets, "enrolment_key": enrolment_key()},
+            secrets,
             endpoints=endpoints,
-            operator=operator,
+            operator=tokens.verifier(token),
+            # In the journal, so that a manager on another machine has them too.
+            manager_endpoints=options.managers,
+            kept_secrets={ADMIN_TOKEN.key: token, ENROLMENT_KEY.key: key},
             is_local=addresses.is_loopback(options.host),
             open_book=PeerBook,
             open_giving=Giving,
@@ -157,6 +200,39 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
     )
 
 
+class LeagueSecrets:
+    """Looks up or makes the secrets of a league, when its machine is built: by then the journal is ours.
+
+    Files and environment are looked at once. When the machine is built again, only the journal can say something new:
+    that a secret was replaced meanwhile.
+    """
+
+    def __init__(self, options: ManagerOptions, state: Path) -> None:
+        self._options = options
+        self._state = state
+        self._values: dict[KeptSecret, str] = {}
+
+    def in_force(self, secret: KeptSecret, secrets: Mapping[str, str]) -> str:
+        """The value of a secret. `secrets` are those of the journal."""
+        if secret not in self._values:
+            self._values[secret] = self._look_up(secret, secrets)
+        elif is_retired(secrets, secret.key, self._values[secret]):
+            self._values[secret] = secrets[secret.key]
+        return self._values[secret]
+
+    def _look_up(self, secret: KeptSecret, secrets: Mapping[str, str]) -> str:
+        source = secret.variable
+        value = secret.in_environment()
+        if secret is ENROLMENT_KEY and self._options.enrolment_key:
+            source = "--enrolment-key"
+            value = self._options.enrolment_key
+        if value is not None and not is_retired(secrets, secret.key, value):
+            return value
+        if value is not None:
+            console.complain(f"{source} is ignored: it holds the {secret.name} that league rotate-token has replaced")
+        return secret.in_folder(self._state, secrets.get(secret.key))
+
+
 def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
     """Prints what happens. Refusals are printed even if the manager is quiet: the operator should look at them."""
     refusals = Narrator(REFUSALS, say=console.complain)
@@ -165,8 +241,8 @@ def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
     course = Narrator(MANAGER)
 
     def narrate(machine: Machine, happened: Sequence[Event]) -> None:
-        refusals(machine, happened)
         course(machine, happened)
+        refusals(machine, happened)
 
     return narrate
 
@@ -205,6 +281,8 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
         "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
         # A league that needs more referees than the usual limit must be able to start.
         "max_referees": max(options.max_referees, options.referees),
+        # The operator's number is meant; without one, all that may register at all.
+        "open_referees": options.referees if "referees" in options.given else options.max_referees,
         "start": start,
         "start_at": start_at,
         "announcement_wait_s": wait_s,
@@ -218,18 +296,19 @@ def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
 
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
 """The options that define a league: a journal is not resumed with other values of these."""
-MAY_CHANGE = ("endpoints", "allow_endpoint")
+MAY_CHANGE = ("endpoints", "allow_endpoint", "trust")
 """The operator may widen or narrow these: new values count from the restart on."""
 
 
-def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) -> LeagueSettings:
+def resumed(options: ManagerOptions, settings: LeagueSettings, place: Place) -> LeagueSettings:
     """The settings of the league in this journal, or `settings` for a new league.
 
-    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused. The rule
-    about endpoints may change: otherwise a league whose agents must move could not go on.
+    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused. The rules
+    about endpoints and trust may change: otherwise a league whose agents must move could not go on.
     """
-    stored = _stored_settings(location)
+    stored = _stored_settings(place)
     if stored is None:
+        _check_trust(settings)
         return settings
     changed: dict[str, object] = {}
     for row in options_of(ManagerOptions):
@@ -242,7 +321,7 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) ->
         flag = row.name if row.only_in_file else row.flag
         if row.name in MUST_FIT:
             raise CommandError(
-                f"{flag} {_text(option_value)} does not fit the league in {location}, which has {_text(stored_value)}; "
+                f"{flag} {_text(option_value)} does not fit the league in {place}, which has {_text(stored_value)}; "
                 "leave the option out to resume this league, or name another --journal for a new one",
                 USAGE,
             )
@@ -256,26 +335,43 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, location: str) ->
         if row.name not in ("preset", "start"):
             notice += f" {_text(stored_value)}"
         console.complain(notice)
-    return structs.replace(stored, **changed)
+    resumed_settings = structs.replace(stored, **changed)
+    _check_trust(resumed_settings)
+    return resumed_settings
 
 
-def _stored_settings(location: str) -> LeagueSettings | None:
+def _check_trust(settings: LeagueSettings) -> None:
+    """Refuse to believe addresses of the whole world."""
+    if settings.trust == "class" and settings.endpoints == "public":
+        raise CommandError(
+            "--trust class believes addresses, so it needs --endpoints local or lan; with --endpoints public, use "
+            "--trust tokens",
+            USAGE,
+        )
+
+
+def _stored_settings(place: Place) -> LeagueSettings | None:
     """The settings in this journal; None if there is no journal yet, or it cannot be read.
 
     A problem with the journal is reported later, when it is opened for writing.
     """
     try:
-        with open_for_reading(urls.parse(location).path) as journal:
+        with open_for_reading(place) as journal:
             first = next(iter(journal.events()), None)
             changes = journal.of_kind(EndpointsChanged)
+            trust_changes = journal.of_kind(TrustChanged)
     except JournalError:
         return None
     if not isinstance(first, LeagueCreated):
         return None
-    if not changes:
-        return first.settings
-    _, newest = changes[-1]
-    return structs.replace(first.settings, endpoints=newest.endpoints, allow_endpoint=newest.allow_endpoint)
+    settings = first.settings
+    if changes:
+        _, newest = changes[-1]
+        settings = structs.replace(settings, endpoints=newest.endpoints, allow_endpoint=newest.allow_endpoint)
+    if trust_changes:
+        _, newest_trust = trust_changes[-1]
+        settings = structs.replace(settings, trust=newest_trust.trust)
+    return settings
 
 
 def _text(value: object) -> str:
@@ -286,6 +382,10 @@ def _text(value: object) -> str:
 
 def _check(options: ManagerOptions) -> None:
     """Refuse values that the options alone cannot judge: unknown games and tiebreakers."""
+    for flag, name in (("--league-id", options.league_id), ("--game", options.game)):
+        if "|" in (name or ""):
+            # It separates the parts of texts that are signed and hashed: two different ones must not be the same.
+            raise CommandError(f"{flag} {name}: ids and names of games contain no |", USAGE)
     require_game(options.game)
     for name in options.tiebreakers:
         if name not in TIEBREAKERS:

@@ -12,9 +12,10 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup, Tell
@@ -30,8 +31,10 @@ from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.terminal import console
-from league.terminal.addresses import is_own
+from league.storage.notices import JournalInUseError
+from league.storage.urls import Place
+from league.terminal import USAGE, CommandError, console
+from league.terminal.addresses import first_of, is_loopback, is_own
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.letters import Speaker
@@ -47,8 +50,7 @@ REMIND_S = 30.0
 """The time between two notices about the same obstacle."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostedMember:
+class HostedMember(Struct, frozen=True):
     """A referee or player before it serves."""
 
     build: Callable[[str, Mapping[str, str]], Machine]
@@ -84,7 +86,7 @@ class MemberProcess:
         self._door = Door.of(options, LIMIT)
         endpoints = EndpointPolicy(origin_rule="loopback", is_own=is_own)
         self._client = HttpClient(
-            resolver=Resolver(endpoints, named_by=parse(options.manager)),
+            resolver=Resolver(endpoints, named_by=parse(first_of(options.manager))),
             # All members call the same manager, and must not wait for each other.
             limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * options.count),
             tls=trusted(options),
@@ -95,12 +97,16 @@ class MemberProcess:
     async def serve(self, stop: asyncio.Event) -> int:
         """Serve until the league of every member is over or `stop` is set; return the exit status."""
         serving.say_if_too_few_files(self._options.count)
+        if self._options.standby and not self._options.journal:
+            raise CommandError("--standby needs --journal: a standby goes on with the journal of another", USAGE)
         registering: list[asyncio.Task[None]] = []
         port = self._options.first_port
         try:
             # A process of many members takes a while to start, so it can be stopped meanwhile.
             while len(self._hosts) < self._options.count and not stop.is_set():
-                host = await self._bring_up(len(self._hosts), port)
+                host = await self._bring_up(len(self._hosts), port, stop)
+                if host is None:
+                    break
                 self._hosts.append(host)
                 registering.append(asyncio.create_task(_report_obstacles(host)))
                 if port:
@@ -120,8 +126,9 @@ class MemberProcess:
             return 1
         return 0
 
-    async def _bring_up(self, number: int, port: int) -> HostedAgent:
-        """Open the port of a member, build its machine, and replay its journal."""
+    async def _bring_up(self, number: int, port: int, stop: asyncio.Event) -> HostedAgent | None:
+        """Open the port of a member, build its machine, and replay its journal; None if a standby is stopped before it
+        may begin."""
         options = self._options
         member = self._member(number)
         host = HostedAgent()
@@ -129,14 +136,25 @@ class MemberProcess:
         # Only the first member must have the port that was asked for.
         next_free = number > 0 or options.port is None
         await host.listen(self._door, port, self._app(host), next_free)
-        setup = self._setup(member, host, number)
+        place = self._journal_place(number)
         journal = partial(
             serving.open_journal,
-            location=numbered(options.journal, number, options.count),
+            place=place,
             identity={"role": self._role.value},
             transcript=options.transcript,
         )
-        agent = await host.start(setup, journal, self._shared)
+        setup = self._setup(member, host, number)
+        agent = None
+        while agent is None:
+            if options.standby and place is not None and not await serving.stand_by(host, place, stop):
+                await host.stop()
+                return None
+            try:
+                agent = await host.start(setup, journal, self._shared)
+            except JournalInUseError as error:
+                if not options.standby:
+                    await host.stop(grace_s=0)
+                    raise CommandError(str(error)) from error
         if _machine(agent).is_asking and not options.quiet:
             console.say(f"the league in this journal is over; asking {options.manager} for another one")
         self._members.append(member)
@@ -144,6 +162,12 @@ class MemberProcess:
         if member.on_started is not None:
             member.on_started(agent)
         return host
+
+    def _journal_place(self, number: int) -> Place | None:
+        if not self._options.journal:
+            return None
+        place = serving.journal_place(self._options.journal)
+        return place.numbered(number + 1) if number else place
 
     def _app(self, host: HostedAgent) -> App:
         return App(
@@ -220,8 +244,7 @@ async def _report_obstacles(host: HostedAgent) -> None:
             console.complain(obstacle)
     refusal = _machine(agent).rejected
     if refusal is not None:
-        reason = f"{refusal.code} {refusal.detail}".strip()
-        console.complain(f"the manager refused {host.endpoint}: {reason}")
+        console.complain(f"the manager refused {host.endpoint}: {refusal.in_words()}")
 
 
 def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
@@ -275,6 +298,12 @@ def numbered_name(name: str, number: int, count: int) -> str:
 
 
 def made_up_name(kind: str, endpoint: str, wished_id: str = "") -> str:
-    """A name for a member without one, made from its id or its port."""
-    port = endpoint.rpartition(":")[2].partition("/")[0]
-    return f"{kind} {wished_id or port}"
+    """A name for a member without one, made from its id or its port; beyond this machine also from its host.
+
+    It has no blanks: managers by others read ids out of names and senders.
+    """
+    address = parse(endpoint)
+    place = wished_id or str(address.port)
+    if not is_loopback(address.host):
+        place = f"{address.host.replace(':', '-')}-{place}"
+    return f"{'-'.join(kind.split())}-{place}"

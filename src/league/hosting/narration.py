@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from league import events
 from league.events import Event
 from league.hosting import authors
@@ -41,13 +43,13 @@ STYLES: Mapping[type[Event], Style] = {
     **dict.fromkeys((events.ScheduleMade, events.LeagueFinished, events.LeagueEnded), Style.STRONG),
     **dict.fromkeys((events.Registered, events.OutageEnded), Style.GOOD),
     **dict.fromkeys((events.OutageBegan, events.MatchParked, events.AgentApplied), Style.WARNING),
-    **dict.fromkeys((events.RequestRefused, events.IdentityContested), Style.BAD),
+    **dict.fromkeys((events.RequestRefused, events.IdentityContested, events.ReportDisputed), Style.BAD),
+    **dict.fromkeys((events.MatchRecordKept, events.AnswerRefused, events.ReportHeld), Style.WARNING),
 }
 """Events that stand out where the terminal has colours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Narrator:
+class Narrator(Struct, frozen=True):
     """Prints what happens to an agent."""
 
     sentences: Mapping[type[Event], Sentence]
@@ -107,9 +109,28 @@ def _joined(manager: LeagueManager, event: events.AgentRegistered) -> str:
     present = manager.ledger.roster.count(event.role)
     needed = settings.players if event.role == "player" else settings.referees
     sentence = f"{_member(manager, event.agent_id)} registered, at {event.endpoint}"
+    if event.came_openly:
+        sentence += "; it came in openly, without key or approval"
     if event.agent_id in manager.ledger.late:
         return f"{sentence}; it is late, and plays the matches it missed in extra rounds at the end"
-    return f"{sentence} ({present} of {max(present, needed)})"
+    return f"{sentence} ({present} of {max(present, needed)}){_speechless(manager, event.agent_id)}"
+
+
+def _speechless(manager: LeagueManager, agent_id: str = "") -> str:
+    """The end of a sentence about referees and players that share no calling convention."""
+    pairs = manager.speechless(agent_id)
+    if not pairs:
+        return ""
+    names = [
+        f"{referee.agent_id} ({referee.convention}) and {player.agent_id} ({player.convention})"
+        for referee, player in pairs[:LEADERS]
+    ]
+    if len(pairs) > LEADERS:
+        names.append(f"{len(pairs) - LEADERS} more pairs")
+    return (
+        f"; no calling convention in common: {', '.join(names)}. A referee of your own, with the enrolment key, can "
+        "speak to both"
+    )
 
 
 def _applied(_: LeagueManager, event: events.AgentApplied) -> str:
@@ -119,7 +140,10 @@ def _applied(_: LeagueManager, event: events.AgentApplied) -> str:
 
 def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> str:
     if event.state == "SUSPENDED":
-        return f"{_member(manager, event.agent_id)} is lost: it does not play or answer"
+        member = _member(manager, event.agent_id)
+        if manager.ledger.roster.members[event.agent_id].is_player:
+            return f"{member} lost twice in a row by its own fault: one invitation a match, until it plays again"
+        return f"{member} is lost: it does not answer"
     if event.state == "ACTIVE" and event.why != "league_start":
         return f"{_member(manager, event.agent_id)} is back"
     return ""
@@ -135,7 +159,7 @@ def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
     if manager.not_answering:
         names = ", ".join(_named(manager, agent_id) for agent_id in manager.not_answering)
         sentence += f"; not answering: {names}"
-    return sentence
+    return sentence + _speechless(manager)
 
 
 def _round_opened(manager: LeagueManager, event: events.RoundOpened) -> str:
@@ -153,17 +177,35 @@ def _round_finished(manager: LeagueManager, event: events.RoundFinished) -> str:
 
 
 def _result_accepted(manager: LeagueManager, event: events.ResultAccepted) -> str:
-    if event.status != "TECHNICAL_LOSS":
+    sentences = []
+    if event.corrected:
+        changes = "; ".join(event.corrected)
+        sentences.append(f"the report of {event.referee_id} contradicts itself and was corrected: {changes}")
+    if event.status == "TECHNICAL_LOSS":
+        match = manager.ledger.matches[event.match_id]
+        losers = [_named(manager, player_id) for player_id in match.players if player_id != event.winner]
+        loss = f"technical loss of {' and '.join(losers)}"
+        sentences.append(f"{loss}; league explain {event.match_id} tells why")
+    if not sentences:
         return ""
-    match = manager.ledger.matches[event.match_id]
-    losers = [_named(manager, player_id) for player_id in match.players if player_id != event.winner]
-    return f"{event.match_id}: technical loss of {' and '.join(losers)}; league explain {event.match_id} tells why"
+    return f"{event.match_id}: {'. '.join(sentences)}"
 
 
 def _outage_began(_: LeagueManager, event: events.OutageBegan) -> str:
-    sentence = f"the league waits: {event.reason}"
-    if event.missing:
-        sentence += f" (missing: {', '.join(event.missing)})"
+    if event.origin:
+        return f"{event.reason}; only their matches wait"
+    return f"the league waits: {event.reason}"
+
+
+def _outage_ended(_: LeagueManager, event: events.OutageEnded) -> str:
+    subject = f"the matches of {event.origin} go on" if event.origin else "the league goes on"
+    return f"{subject}: {_WHY_ON[event.why]}"
+
+
+def _match_paused(manager: LeagueManager, event: events.MatchPaused) -> str:
+    sentence = f"{event.match_id} waits for {_named(manager, event.player_id)}: {event.why}"
+    if event.behind:
+        sentence += "; it was behind in this match"
     return sentence
 
 
@@ -182,11 +224,87 @@ def _refused(_: LeagueManager, event: events.RequestRefused) -> str:
     return f"refused the {request} by {event.role} {event.name} ({event.endpoint}): {event.code} {event.detail}"
 
 
+def _probed(manager: LeagueManager, event: events.AgentProbed) -> str:
+    agent = _member(manager, event.agent_id)
+    if not event.findings:
+        return f"{agent} answers as it should now"
+    return f"{agent}: {event.findings}"
+
+
+def _recorded(manager: LeagueManager, event: events.MatchRecordKept) -> str:
+    """The answers that the referee of a match refused, and players whose tokens have changed; nearly no record has any
+    of it."""
+    written = bytes(event.written)
+    if _ANSWER_REFUSED not in written and _TOKEN not in written:
+        return ""
+    sentences = []
+    for recorded in event.record:
+        player_id = str(recorded.get("player_id"))
+        player = player_id
+        if player_id in manager.ledger.roster.members:
+            player = _named(manager, player_id)
+        if recorded.get("event") == events.AnswerRefused.__name__:
+            sentences.append(_refused_answer(event.match_id, player, recorded.get("code"), recorded.get("detail")))
+        elif recorded.get("requirement") == WRONG_TOKEN and _was_right_before(manager, event, player_id):
+            sentences.append(
+                f"{event.match_id}: {player} showed the right token before, and now a wrong one or none; "
+                "somebody else may answer at its address"
+            )
+    if not sentences:
+        return ""
+    return f"by the record of {event.referee_id}, {'; '.join(sentences)}"
+
+
+def _was_right_before(manager: LeagueManager, event: events.MatchRecordKept, player_id: str) -> bool:
+    """True if the same referee has taken this player's answers before, and never recorded a wrong token."""
+    # A referee records each kind of deviation once: what it records now, it did not see in earlier matches.
+    codes = set()
+    for player, code, requirement in manager.ledger.deviations:
+        if player == player_id and requirement == WRONG_TOKEN:
+            codes.add(code)
+    # Missing before and wrong now, or the reverse: it was never right.
+    if len(codes) > 1:
+        return False
+    for match in manager.ledger.matches.values():
+        result = match.result
+        if match.match_id == event.match_id or player_id not in match.players:
+            continue
+        is_played = isinstance(result, events.ResultAccepted) and result.status != "TECHNICAL_LOSS"
+        if is_played and match.referee_id == event.referee_id:
+            return True
+    return False
+
+
+def _refused_answer(match_id: str, player: str, code: object, detail: object) -> str:
+    return f"{match_id}: an answer of {player or 'somebody'} came and was refused, because {detail} ({code})"
+
+
+def _held(manager: LeagueManager, event: events.ReportHeld) -> str:
+    return (
+        f"{event.match_id}: a report without a token came from the address of {_member(manager, event.referee_id)} "
+        f"({event.origin}); it counts when the round ends, unless another one differs"
+    )
+
+
+def _disputed(_: LeagueManager, event: events.ReportDisputed) -> str:
+    return (
+        f"{event.match_id} is disputed: {event.why}; no report counts. It waits for the operator: "
+        f"league replay-match {event.match_id}"
+    )
+
+
+WRONG_TOKEN = "TOKEN.wrong_in_answer"
+_TOKEN = WRONG_TOKEN.encode()
+_ANSWER_REFUSED = f'"{events.AnswerRefused.__name__}"'.encode()
 REFUSALS: Mapping[type[Event], Sentence] = {
     events.RequestRefused: _refused,
+    events.MatchRecordKept: _recorded,
+    events.ReportDisputed: _disputed,
+    events.AgentProbed: _probed,
     events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
 }
-"""The sentences that a manager prints even with --quiet: about refused requests, and agents that claim one name."""
+"""The sentences that a manager prints even with --quiet: about refused requests, agents that cannot play as they are,
+and agents that claim one name."""
 
 _WHY_ON = {
     "answered": "players answer again",
@@ -199,11 +317,20 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentApplied: _applied,
     events.AgentApproved: lambda _, event: f"{event.applicant_id} is approved",
     events.AgentRejected: lambda _, event: f"{event.applicant_id} is rejected",
+    events.AgentReadmitted: lambda manager, event: (
+        f"{_member(manager, event.agent_id)} may come back from any address; it is started with the name it had"
+    ),
+    events.TokenRenewed: lambda manager, event: (
+        f"{_member(manager, event.agent_id)} came back by your order; its old tokens have ended"
+        if event.readmitted
+        else ""
+    ),
     events.AgentMoved: lambda manager, event: f"{_member(manager, event.agent_id)} is at {event.endpoint} now",
     events.AgentStateChanged: _state_changed,
     events.ScheduleMade: _scheduled,
     events.RoundOpened: _round_opened,
     events.RoundFinished: _round_finished,
+    events.ReportHeld: _held,
     events.ResultAccepted: _result_accepted,
     events.WalkoverDecided: lambda _, event: f"{event.match_id}: not played, {' and '.join(event.withdrawn)} withdrew",
     events.MatchParked: lambda _, event: (
@@ -211,12 +338,14 @@ MANAGER: Mapping[type[Event], Sentence] = {
     ),
     events.ResultVoided: lambda _, event: f"{event.match_id}: its result is void, it is played again",
     events.OutageBegan: _outage_began,
-    events.OutageEnded: lambda _, event: f"the league goes on: {_WHY_ON[event.why]}",
+    events.OutageEnded: _outage_ended,
+    events.MatchPaused: _match_paused,
     events.PlayerWithdrawn: lambda manager, event: f"{_member(manager, event.agent_id)} is withdrawn",
     events.LeaguePaused: lambda *_: "the league is paused",
     events.LeagueResumed: lambda *_: "the league goes on: by the operator's order",
     events.LeagueReopened: lambda *_: "the league is open again",
     events.LeagueClosed: lambda *_: "the league is closed",
+    events.SecretReplaced: lambda _, event: f"the operator replaced a secret ({event.target}): the old one is refused",
     events.LeagueFinished: _champion,
 }
 
@@ -224,14 +353,18 @@ MANAGER: Mapping[type[Event], Sentence] = {
 # --- referees and players ---------------------------------------------------------------------------------------------
 
 
-def _registered(_: Machine, event: events.Registered) -> str:
+def _registered(member: Competitor | RefereeDesk, event: events.Registered) -> str:
     if event.league_id == KIT_LEAGUE:
         return f"registered as {event.agent_id} with the conformance kit, whose matches belong to no league"
     sentence = f"registered as {event.agent_id}"
     if event.new_league:
         sentence = f"the manager has begun another league: {sentence}"
+    elif event.serial > 1:
+        sentence = f"registered again as {event.agent_id}"
     if event.league_id:
         sentence += f" in {event.league_id}"
+    if member.findings:
+        sentence += f"; the manager says: {member.findings}"
     return sentence
 
 
@@ -243,17 +376,33 @@ def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
 
 
 def _settled(_: RefereeDesk, event: events.ReportSettled) -> str:
+    if event.corrected:
+        return f"{event.match_id}: the manager corrected our report: {'; '.join(event.corrected)}"
     if event.answer == "ACCEPTED":
         return ""
+    if event.answer == "COUNTED_TWICE":
+        return f"{event.match_id}: the manager counted this draw twice, and gets no other report of it"
     return f"{event.match_id}: the manager does not count it ({event.answer})"
+
+
+def _answer_refused(_: RefereeDesk, event: events.AnswerRefused) -> str:
+    return _refused_answer(event.match_id, event.player_id, event.code, f"{event.detail}, from {event.origin}")
+
+
+def _over_for_referee(_: RefereeDesk, event: events.LeagueEnded) -> str:
+    if event.nobody_won:
+        return "the league is over; nobody won: no player has a win or a point"
+    return f"the league is over; the champion is {event.champion}"
 
 
 REFEREE: Mapping[type[Event], Sentence] = {
     events.Registered: _registered,
+    events.AnswerRefused: _answer_refused,
+    events.PlayerAwaited: lambda _, event: f"{event.match_id} waits for {event.player_id}: {event.why}",
     events.MatchDecided: _decided,
     events.ReportSettled: _settled,
     events.MatchDropped: lambda _, event: f"{event.match_id} is dropped: {event.why}",
-    events.LeagueEnded: lambda _, event: f"the league is over; the champion is {event.champion}",
+    events.LeagueEnded: _over_for_referee,
     events.Withdrawn: lambda *_: WITHDRAWN,
 }
 
@@ -299,8 +448,7 @@ def _answered_invitation(_: Competitor, event: events.InvitationAnswered) -> str
 
 
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
-    # A player without an id is in no league: somebody spars with it.
-    result = authors.result(player.history[-1], is_of_league=bool(player.agent_id))
+    result = authors.result(player.history[-1], is_of_league=player.is_of_league(event.match_id, event.referee_id))
     if not player.plays_with_kit(event.match_id, event.referee_id):
         return result
     if event.status == "TECHNICAL_LOSS":
@@ -308,13 +456,30 @@ def _game_ended(player: Competitor, event: events.GameEnded) -> str:
     return f"{OF_KIT}match {result}"
 
 
+_MISSED = {
+    "WIN": "you won",
+    "DRAW": "a draw",
+    "LOSS": "you lost",
+    "TECHNICAL_LOSS": "you lost by a technical loss",
+    "WALKOVER": "you lost without playing",
+}
+
+
+def _missed(_: Competitor, event: events.MatchMissed) -> str:
+    sentence = f"{event.match_id} against {event.opponent_id} ended while you were away: {_MISSED[event.outcome]}"
+    if event.outcome == "TECHNICAL_LOSS":
+        sentence += f"; league explain {event.match_id} tells why"
+    return sentence
+
+
 def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
     champion = f"the champion is {_title(player, event.champion)}"
     if event.rank is None:
         return f"the league is over; {champion}"
     rank = f"number {event.rank}"
-    if player.standings:
-        rank += f" of {len(player.standings.standings)}"
+    # The final table has every player. Journals of earlier versions do not say how many those were.
+    if event.players:
+        rank += f" of {event.players}"
     if event.champion == player.agent_id:
         champion = "you are the champion"
     # Somebody leads every table: also one in which nobody has won anything.
@@ -328,6 +493,7 @@ PLAYER: Mapping[type[Event], Sentence] = {
     events.InvitationAnswered: _answered_invitation,
     events.RoundAnnounced: _announced,
     events.GameEnded: _game_ended,
+    events.MatchMissed: _missed,
     events.LeagueEnded: _league_over,
     events.Withdrawn: lambda *_: WITHDRAWN,
 }

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import tomllib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from msgspec import Struct, structs
 
 from league import features
 from league.features import StrategyRow
@@ -33,8 +34,7 @@ KEY_VARIABLE = "LEAGUE_ENROLMENT_KEY"
 # --- kinds of values --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of value. `types` are those it has in TOML, which knows more than text."""
 
     words: str
@@ -54,7 +54,10 @@ WHOLE = Kind("a whole number", int, (int,), "N")
 NUMBER = Kind("a number", float, (int, float), "X")
 SECONDS = Kind("a number", float, (int, float), "SECONDS")
 TEXT = Kind("text in quotes", str, (str,), "TEXT")
-ADDRESS = Kind("an address such as http://127.0.0.1:8000/mcp", addresses.agent_url, (str,), "URL")
+MANAGERS = Kind(
+    "an address such as http://127.0.0.1:8000/mcp, or several with commas", addresses.agent_urls, (str,), "URL[,URL]"
+)
+ADDRESSES = Kind("a list of addresses", addresses.agent_url, (str,), "URL", is_list=True)
 FLAG = Kind("true or false", bool, (bool,), "")
 NUMBERS = Kind("a list of numbers", float, (int, float), "X", is_list=True)
 HOSTS = Kind("a list of host names or addresses, without ports", addresses.host_name, (str,), "HOST", is_list=True)
@@ -68,8 +71,7 @@ PLACES = Kind("a list of networks (10.1.0.0/16), HOST or HOST:PORT", _allowance,
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(Struct, frozen=True, kw_only=True):
     """An option: how it is set, and which values it takes."""
 
     name: str = ""
@@ -126,7 +128,7 @@ def options_in(cls: type, roles: tuple[str, ...]) -> Iterator[Option]:
     for declared in fields(cls):
         if "option" in declared.metadata:
             row: Option = declared.metadata["option"]
-            yield replace(row, name=declared.name, roles=roles)
+            yield structs.replace(row, name=declared.name, roles=roles)
 
 
 # --- the options of each role -----------------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ PROFILE = "accept and record the habits of other agents (compat), or reject them
 PROFILES = ("compat", "strict")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RoleOptions:
     """The options of every role."""
 
@@ -157,8 +159,11 @@ class RoleOptions:
     journal: str = option(
         TEXT,
         "",
-        "keep the journal here, in a file or sqlite:///FILE; start again with the same journal to resume",
+        "keep the journal here: a file, sqlite:///FILE or postgresql://…; start again with the same journal to resume",
         placeholder="URL",
+    )
+    standby: bool = option(
+        FLAG, False, "if another process writes the journal, wait until it has ended, then take over"
     )
     profile: Profile = league_setting("profile", TEXT, PROFILE, choices=PROFILES)
     transcript: Mode = option(
@@ -194,7 +199,7 @@ class RoleOptions:
         return self.usual_port if self.port is None else self.port
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ManagerOptions(RoleOptions):
     """The options of a manager."""
 
@@ -221,6 +226,14 @@ class ManagerOptions(RoleOptions):
         "when the league starts: when-full, manual, or a time such as 18:30",
         placeholder="when-full|manual|TIME",
     )
+    draw: Literal["auto", "shared", "referee"] = league_setting(
+        "draw",
+        TEXT,
+        "who draws numbers: referees alone, or referees and manager together (shared); auto: together with referees "
+        "that came in without the enrolment key or approval",
+        default="auto",
+        choices=("auto", "shared", "referee"),
+    )
     late: Literal["admit", "refuse"] = league_setting(
         "late",
         TEXT,
@@ -235,18 +248,39 @@ class ManagerOptions(RoleOptions):
         choices=("local", "official"),
     )
     move_seconds: float = league_setting("move_seconds", SECONDS, "how long a player may think about a move", least=0.1)
+    fallback: Literal["allow", "refuse"] = league_setting(
+        "fallback",
+        TEXT,
+        "choices that a player's language model did not make: allow and mark them, or let the player lose the match",
+        choices=("allow", "refuse"),
+    )
     outage_minutes: float = league_setting(
         "outage_minutes",
         NUMBER,
-        "how long a round waits if half of the players disappear at once (0: it never waits)",
+        "how long a round waits if many players disappear at once (0: it never waits)",
         least=0,
         placeholder="MINUTES",
+    )
+    outage_share: float = league_setting(
+        "outage_share",
+        NUMBER,
+        "the share of players, at least three, that must disappear at once for the league to wait; half, at least two, "
+        "are always enough",
+        least=0.05,
+        placeholder="SHARE",
     )
     endpoints: Reach = league_setting(
         "endpoints",
         TEXT,
         "how far away agents may be; each must be at the address it registers from",
         choices=("local", "lan", "public"),
+    )
+    trust: Literal["tokens", "class"] = league_setting(
+        "trust",
+        TEXT,
+        "what proves who sent a report or an answer: tokens only; or, for agents that show none, also the address it "
+        "came from (with --endpoints local or lan)",
+        choices=("tokens", "class"),
     )
     allow_endpoint: tuple[Allowance, ...] = league_setting(
         "allow_endpoint",
@@ -273,6 +307,11 @@ class ManagerOptions(RoleOptions):
         "",
         "keep admin token and enrolment key in this folder (default: the journal's folder)",
         placeholder="DIR",
+    )
+    managers: tuple[str, ...] = option(
+        ADDRESSES,
+        (),
+        "the address of a manager of this league, this one or a standby, as members are told; may be repeated",
     )
     max_referees: int = league_setting("max_referees", WHOLE, "accept at most this many referees", least=1)
     referee_patience: float | None = league_setting(
@@ -311,7 +350,7 @@ class ManagerOptions(RoleOptions):
     max_concurrent_matches_limit: int = league_setting(
         "max_concurrent_matches_limit",
         WHOLE,
-        "the largest number of concurrent matches that a referee may offer",
+        "the most concurrent matches that a referee may offer; one with a token_scheme may always offer 64",
         least=1,
         only_in_file=True,
     )
@@ -320,7 +359,7 @@ class ManagerOptions(RoleOptions):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class MemberOptions(RoleOptions):
     """The options that referees and players share."""
 
@@ -332,9 +371,9 @@ class MemberOptions(RoleOptions):
     )
     profile: Profile = option(TEXT, DEFAULTS.profile, PROFILE, choices=PROFILES)
     manager: str = option(
-        ADDRESS,
+        MANAGERS,
         f"{USUAL_MANAGER}/mcp",
-        f"the address of the League Manager; {MANAGER_VARIABLE} can hold it too",
+        f"the address of the League Manager, or of all managers of one league; {MANAGER_VARIABLE} can hold it too",
         variable=MANAGER_VARIABLE,
     )
     name: str = option(TEXT, "", "the name to register under", placeholder="NAME")
@@ -343,7 +382,7 @@ class MemberOptions(RoleOptions):
     shared: str = option(TEXT, "", SHARED, placeholder="DIR")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RefereeOptions(MemberOptions):
     """The options of a referee."""
 
@@ -360,13 +399,25 @@ class RefereeOptions(MemberOptions):
         placeholder="KEY",
     )
     state: str = option(TEXT, "", "the folder where the manager keeps its enrolment key", placeholder="DIR")
-    max_concurrent_matches: int = option(WHOLE, 2, "how many matches to run at once", least=1)
+    max_concurrent_matches: int = option(
+        WHOLE,
+        DEFAULTS.max_concurrent_matches_limit,
+        "how many matches to run at once",
+        least=1,
+        most=64,  # the protocol's bound; importing it would slow down every command
+    )
     ask_standings: bool = option(FLAG, False, "ask the manager for the table once a round, as the demo's referees do")
     player_addresses: tuple[tuple[str, str], ...] = option(
         HOMES,
         (),
         "where a player is, such as P01=http://127.0.0.1:8101, if the manager does not say; may be repeated",
         flag_name="player",
+    )
+    draw_as: str = option(
+        TEXT,
+        "auto",
+        "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word (default: find out)",
+        placeholder="WORD",
     )
     agents_config: str = option(
         TEXT,
@@ -376,7 +427,7 @@ class RefereeOptions(MemberOptions):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class PlayerOptions(MemberOptions):
     """The options of a player."""
 
@@ -428,11 +479,11 @@ def all_options() -> list[Option]:
     for role in ROLES:
         for row in options_of(role):
             # Two roles share a row of the reference if nothing but the role differs.
-            twin = next((other for other in merged if replace(other, roles=row.roles) == row), None)
+            twin = next((other for other in merged if structs.replace(other, roles=row.roles) == row), None)
             if twin is None:
                 merged.append(row)
             else:
-                merged[merged.index(twin)] = replace(twin, roles=(*twin.roles, *row.roles))
+                merged[merged.index(twin)] = structs.replace(twin, roles=(*twin.roles, *row.roles))
     return merged
 
 
@@ -500,13 +551,22 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
             values[row.name] = stored[row.name]
     # A member must listen where its manager can call it, so that depends on where the manager is.
     if issubclass(role, MemberOptions) and "host" not in values:
-        values["host"] = addresses.on_route_to(values.get("manager", USUAL_MANAGER))
+        values["host"] = addresses.on_route_to(addresses.first_of(values.get("manager", USUAL_MANAGER)))
     usual = defaults(role)
     # The names are taken before options of strategies move into a mapping of their own.
     names = frozenset(values)
     if isinstance(usual, PlayerOptions):
         values["more"] = {name: values.pop(name, default) for name, default in usual.more.items()}
+        values |= _chosen_strategy(names)
     return replace(usual, **values, given=names)
+
+
+def _chosen_strategy(names: Container[str]) -> dict[str, str]:
+    """The strategy that one of its own options chooses, if none is named."""
+    for row in features.own(StrategyRow):
+        if row.chosen_by in names and "strategy" not in names:
+            return {"strategy": row.name}
+    return {}
 
 
 def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -548,6 +608,8 @@ def _unknown(where: str, key: str, names: Iterable[str]) -> CommandError:
 
 def _stored(name: str) -> Mapping[str, Any]:
     """The content of league.toml."""
+    import tomllib  # imported here because few processes have a file with settings
+
     try:
         return tomllib.loads(Path(name).read_text("utf-8"))
     except OSError as error:

@@ -18,6 +18,8 @@ class OrderRow(NamedTuple):
     placeholder: str = ""
     """What stands for the target in help texts."""
     is_destructive: bool = False
+    with_secret: bool = False
+    """True if the order carries a secret: it is not offered to language models."""
 
 
 ORDER_TABLE = (
@@ -26,6 +28,12 @@ ORDER_TABLE = (
     OrderRow("resume", "continue a league that is paused or waits for players"),
     OrderRow("approve", "let an applicant in", "its applicant id (A01), name or endpoint", "AGENT"),
     OrderRow("reject", "turn an applicant away", "its applicant id (A01), name or endpoint", "AGENT", True),
+    OrderRow(
+        "readmit",
+        "let a player or referee come back from a new address, with its id and points; its old tokens end",
+        "its id, such as P02, or its name",
+        "AGENT",
+    ),
     OrderRow(
         "withdraw",
         "take a player out of the league; its opponents win its open matches",
@@ -41,5 +49,14 @@ ORDER_TABLE = (
         True,
     ),
     OrderRow("close", "close a finished league for good: no match can be replayed", is_destructive=True),
+    OrderRow(
+        "rotate-token",
+        "replace the admin token or the enrolment key; the old one is refused from then on",
+        "`admin` or `enrolment`",
+        "SECRET",
+        is_destructive=True,
+        with_secret=True,
+    ),
 )
 WITH_TARGET = frozenset(row.name for row in ORDER_TABLE if row.target)
+WITH_SECRET = frozenset(row.name for row in ORDER_TABLE if row.with_secret)

@@ -11,27 +11,28 @@ import hashlib
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league import features
 from league.agent import sources
 from league.agent.agent import Agent
 from league.features import StrategyRow
+from league.games import registry
 from league.gateway.book import PeerBook
-from league.hosting import authors, strategy_files
+from league.hosting import authors
 from league.hosting.author_code import Raised, ask_author, caught
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
 from league.hosting.options import PlayerOptions
-from league.hosting.serving import Ready, run_loop, say_ready, until
+from league.hosting.serving import Ready, run_agents, say_ready, until
 from league.machine import Ask, Considered, NoChoice
 from league.player import strategies
 from league.player.competitor import Competitor
@@ -49,8 +50,7 @@ USUAL_VERSION = "1.0.0"
 # --- loading strategies -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Entrant:
+class Entrant(Struct, frozen=True):
     """A player before it serves: its strategy, and how it describes itself. `title` is used if it has no name."""
 
     strategy: Strategy
@@ -80,12 +80,32 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
     if module and colon and cls:
         # An author's class comes before features by others: looking those up takes time.
         return enter(_made(spec, _imported(spec, module), cls), cls)
+    # Strategies that come with games: the games of other packages take time to look up.
+    games = tuple(game.name for game in registry.every() if spec in game.strategies)
+    if games:
+        return Entrant(OfGames(spec, games), spec.replace("_", " ").title(), games=games)
     rows = {row.name: row for row in features.every(StrategyRow)}
     if spec in rows:
         return _of_feature(rows[spec], options)
-    names = (*strategies.known(), *rows)
+    of_games = sorted({name for game in registry.every() for name in game.strategies})
+    names = (*strategies.known(), *of_games, *rows)
     suggestion = did_you_mean(spec, names) or f"; there are {', '.join(names)}, module:Class and ./file.py:Class"
     raise CommandError(f"there is no strategy {spec!r}{suggestion}", USAGE)
+
+
+class OfGames(Struct, frozen=True):
+    """A strategy that comes with some games, under one name; each game has its own."""
+
+    name: str
+    games: tuple[str, ...]
+
+    def plays(self, game: str) -> bool:
+        return game in self.games
+
+    def choose(self, turn: Turn) -> str:
+        game = registry.find(turn.game_type)
+        assert game is not None, "only games that have it are played"
+        return game.strategies[self.name].choose(turn)
 
 
 def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
@@ -135,6 +155,8 @@ def _imported(spec: str, name: str) -> ModuleType:
         raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
         if is_file:
+            from league.hosting import strategy_files
+
             return strategy_files.load(Path(name))
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -174,7 +196,7 @@ def _cannot_load(spec: str, error: BaseException) -> CommandError:
 def run(options: PlayerOptions, entrants: Sequence[Entrant]) -> int:
     """Serve one player for each entrant until the league is over or the process is stopped; return the exit status."""
     authors.protect_output()
-    return run_loop(partial(serve, options, entrants), options.until_stdin_closes)
+    return run_agents(partial(serve, options, entrants), options.until_stdin_closes)
 
 
 async def serve(
@@ -249,6 +271,9 @@ def _name_slips(entrant: Entrant) -> None:
 def refuse_unplayable(entrant: Entrant, game: str) -> None:
     """Raise CommandError if the author did not write the method that this game needs."""
     plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
+    if isinstance(entrant.strategy, OfGames) and not entrant.strategy.plays(game):
+        playable = ", ".join(entrant.strategy.games)
+        raise CommandError(f"the strategy {entrant.strategy.name!r} does not play {game}; it plays {playable}", USAGE)
     if callable(plays) and not plays(game):
         methods = "move(self, turn)"
         if game == USUAL_GAME:
@@ -365,10 +390,11 @@ class StrategyRunner:
         # The choice is sent as it is, right or wrong; only its author is told.
         if not _is_text(choice):
             console.complain(authors.no_choice(player, choice, ask.call, turn.options))
-        elif choice not in turn.options:
+        elif choice not in turn.options and not turn.move_format:
             console.complain(authors.illegal_choice(player, choice, ask.call, turn.options))
         if isinstance(value, Considered) and value.provenance and value.provenance.fallbacks:
-            console.complain(f"{player}: the model gave no readable choice in time; {choice!r} is a fallback")
+            reason = value.provenance.fallback_reason.replace("_", " ") or "no reason given"
+            console.complain(f"{player}: the model did not choose ({reason}); {choice!r} is a fallback")
         return value
 
     def _who(self, about: Turn) -> str:

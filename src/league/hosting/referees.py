@@ -15,7 +15,7 @@ from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
 from league.hosting.options import RefereeOptions
-from league.hosting.serving import Ready, run_loop, say_ready
+from league.hosting.serving import Ready, run_agents, say_ready
 from league.machine import Information, Refusal
 from league.protocol import strict_json
 from league.protocol.errors import PeerError
@@ -34,7 +34,7 @@ LARGEST_FILE = 1_000_000
 
 def run(options: RefereeOptions) -> int:
     """Serve `count` referees until their league is over or the process is stopped; return the exit status."""
-    return run_loop(partial(serve, options), options.until_stdin_closes)
+    return run_agents(partial(serve, options), options.until_stdin_closes)
 
 
 async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say_ready) -> int:
@@ -62,6 +62,7 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         ask_standings=options.ask_standings,
         players=dict(options.player_addresses),
         agents_config=partial(read_agents, Path(options.agents_config)),
+        draw_as=None if options.draw_as == "auto" else options.draw_as,
     )
     find_key = partial(_find_key, options)
     return RefereeDesk(
@@ -82,15 +83,16 @@ def _find_key(options: RefereeOptions, league_id: str) -> str | None:
     It may be in the folder that `--state` names, beside our own journal, or where a manager that was started here keeps
     it.
     """
-    folders = []
+    folders: list[Path | None] = []
     if options.state:
         folders.append(Path(options.state))
     with suppress(JournalError):
         if options.journal:
-            folders.append(urls.parse(options.journal).path.parent)
-        folders.append(urls.default(league_id).path.parent)
+            folders.append(urls.parse(options.journal).folder)
+        folders.append(urls.default(league_id).folder)
     for folder in folders:
-        key = ENROLMENT_KEY.found_in(folder)
+        # A journal in a database has no folder.
+        key = ENROLMENT_KEY.found_in(folder) if folder is not None else None
         if key:
             return key
     return None

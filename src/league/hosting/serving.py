@@ -3,7 +3,8 @@
 Theory of operation. A hosted agent goes through four states, always in this order:
 
 - closed: nothing listens, and the journal is not open;
-- listening: `listen` has opened the port, so the endpoint is known, which the machine is built from. Callers get 503;
+- listening: `listen` has opened the port, so the endpoint is known, which the machine is built from. Callers get 503.
+  A standby stays in this state until nobody else writes its journal (`stand_by`);
 - serving: `start` has opened the journal and replayed it. Callers get answers;
 - stopped: `stop` closes the port first, then the journal, then writes the last shared files.
 
@@ -17,11 +18,12 @@ import asyncio
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from league import features
 from league.agent.agent import Agent, Setup
@@ -32,11 +34,9 @@ from league.hosting import system
 from league.hosting.options import RoleOptions
 from league.machine import Machine
 from league.storage import urls
-from league.storage.formats import FORMAT
-from league.storage.journal_files import damaged
-from league.storage.notices import JournalError, UnfitEventError
-from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.notices import JournalError, JournalInUseError, UnfitEventError
 from league.storage.transcript import Mode
+from league.storage.urls import Place
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import endpoint_at, names_at
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from league.hosting.background import Background
 
 GRACE_S = 2.0
+STAND_BY_S = 0.25
+"""How often a standby looks whether the journal is free."""
 PORTS_TO_TRY = 400
 HIGHEST_PORT = 65535
 FILES = 10_000
@@ -67,8 +69,7 @@ FILES_PER_AGENT = 6
 """Files that a process holds open for each agent: calls in both directions, and the agent's journal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """Where and how an agent can be reached."""
 
     host: str
@@ -151,6 +152,8 @@ class HostedAgent:
         """The role's own gauges, shown at /metrics."""
         self.views: Mapping[str, Background] = {}
         """A manager's views that take long, by name."""
+        self.state: Path | None = None
+        """The folder where a manager keeps its secrets."""
         self.tools: object | None = None
         """The tools that a member offers MCP clients beside its messages."""
         self.mcp = _open_mcp_door(self)
@@ -209,16 +212,19 @@ class HostedAgent:
     async def start(
         self,
         setup: Setup,
-        journal: Callable[[Agent], LiveJournal],
+        journal: Callable[[Agent], Awaitable[LiveJournal]],
         followers: Followers | None = None,
     ) -> Agent:
-        """Replay the journal and let the agent work behind the open port."""
+        """Replay the journal and let the agent work behind the open port. JournalInUseError if somebody else writes the
+        journal: then the port stays open."""
         if self.mcp is not None:
             setup.offer = self.mcp.answer
         agent = Agent(setup)
         try:
-            opened = journal(agent)
+            opened = await journal(agent)
             _replay(agent, opened)
+        except JournalInUseError:
+            raise
         except BaseException:
             # Nobody was served yet, so nobody needs time to finish.
             await self.stop(grace_s=0)
@@ -254,7 +260,8 @@ class HostedAgent:
         }
 
     def _ready(self) -> Response:
-        if self.agent is None or self.agent.pump.storage_down:
+        # The lock is looked at with each call: a process that stood still may have lost it.
+        if self.agent is None or self.agent.pump.storage_down or not self.agent.journal.is_confirmed:
             return Response(503, b'{"status":"not ready"}')
         return Response(200, b'{"status":"ready"}')
 
@@ -278,9 +285,12 @@ def _replay(agent: Agent, journal: LiveJournal) -> None:
         agent.start(journal)
     except JournalError as error:
         journal.close()
-        # A damaged file gets a sentence that says how to repair it.
-        if isinstance(error, UnfitEventError) and isinstance(journal, SqliteJournal):
-            raise CommandError(damaged(journal.path, error)) from error
+        from league.storage import damage
+        from league.storage.group_commit import KeptJournal
+
+        # A damaged journal gets a sentence that says how to repair it.
+        if isinstance(error, UnfitEventError) and isinstance(journal, KeptJournal):
+            raise CommandError(damage.unfit(journal.place, error)) from error
         raise CommandError(str(error)) from error
 
 
@@ -309,38 +319,76 @@ async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server
 def default_journal(league_id: str) -> str:
     """The location of a league's journal unless an option names another."""
     try:
-        return str(urls.default(league_id).path)
+        return str(urls.default(league_id))
     except JournalError as error:
         raise CommandError(str(error)) from error
 
 
-def open_journal(
+def journal_place(location: str) -> Place:
+    """Where a journal is."""
+    try:
+        return urls.parse(location)
+    except JournalError as error:
+        raise CommandError(str(error)) from error
+
+
+async def open_journal(
     agent: Agent,
-    location: str,
+    place: Place | None,
     identity: Mapping[str, str],
     transcript: Mode,
 ) -> LiveJournal:
-    """Open an agent's journal; without a location, one that lives in memory only."""
-    if not location:
+    """Open an agent's journal; without a place, one that lives in memory only. JournalInUseError if somebody else
+    writes it."""
+    if place is None:
         return VolatileJournal()
+    # Imported here because a player without a journal of its own needs no database.
+    from league.storage.formats import FORMAT
+    from league.storage.opening import open_for_writing
+    from league.storage.write_queue import Settings
+
     settings = Settings(transcript=transcript)
     try:
-        path = urls.parse(location).path
-        journal = SqliteJournal(path, agent.notice, identity=identity, settings=settings)
+        # In a thread: it is read to the end, and a server may be slow.
+        journal = await asyncio.to_thread(open_for_writing, place, agent.notice, identity=identity, settings=settings)
+    except JournalInUseError:
+        raise
     except JournalError as error:
         raise CommandError(str(error)) from error
     if journal.upgrade is not None:
         console.complain(
-            f"{path} was in format {journal.upgrade.old_format} of an older version, and is in format {FORMAT} now; "
+            f"{place} was in format {journal.upgrade.old_format} of an older version, and is in format {FORMAT} now; "
             f"{journal.upgrade.backup} is a copy of it as it was"
         )
     return journal
 
 
-def open_shared(folder: str | None, beside: str = "") -> Followers | None:
+async def stand_by(host: HostedAgent, place: Place, stop: asyncio.Event) -> bool:
+    """Wait until nobody else writes a journal; False if the process is stopped before."""
+    from league.storage.opening import watch_hold
+
+    try:
+        with watch_hold(place) as watch:
+            is_told = False
+            while await asyncio.to_thread(watch.is_held):
+                if not is_told:
+                    is_told = True
+                    console.complain(f"standing by at {host.endpoint}: another process writes {place}")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(STAND_BY_S):
+                        await stop.wait()
+                if stop.is_set():
+                    return False
+    except JournalError as error:
+        raise CommandError(str(error)) from error
+    return True
+
+
+def open_shared(folder: str | None, beside: Place | None = None) -> Followers | None:
     """Get ready to write the shared files of this process's agents; None if there are none to write.
 
-    They go into `folder`. If it is None, they go beside the journal, and only if that folder is writable.
+    They go into `folder`. If it is None, they go beside the journal, and only if that folder is writable; there is no
+    such folder if the journal is in a database.
     """
     row = next(features.own(FollowerRow), None)
     if folder == "" or row is None:
@@ -348,15 +396,10 @@ def open_shared(folder: str | None, beside: str = "") -> Followers | None:
     open_followers: Callable[..., Followers] = features.load(row.open)
     journal_folder = None
     if folder is None:
-        journal_folder = _journal_path(beside).parent
+        journal_folder = beside.folder if beside is not None else None
+        if journal_folder is None:
+            return None
     return open_followers(folder, journal_folder, console.complain)
-
-
-def _journal_path(location: str) -> Path:
-    try:
-        return urls.parse(location).path
-    except JournalError as error:
-        raise CommandError(str(error)) from error
 
 
 def open_log(name: str) -> Log:
@@ -407,6 +450,13 @@ async def until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, int]]
 """The work of a long-running command; it ends soon after the event is set."""
+
+
+def run_agents(main: Main, until_stdin_closes: bool) -> int:
+    """Run a command that serves agents until it is stopped. Its lines may be read much later, so they have times."""
+    if not until_stdin_closes:  # the program that holds our stdin reads our lines as they come
+        console.stamp_lines()
+    return run_loop(main, until_stdin_closes)
 
 
 def run_loop(main: Main, until_stdin_closes: bool = False) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from league.events import AgentApplied, AgentRole
 from league.manager.manager_context import ManagerPart
 from league.manager.roster import Applicant
+from league.manager.secret_rotation import ENROLMENT_KEY, is_retired
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
@@ -25,6 +26,8 @@ class Application:
     origin: str
     convention: Convention
     read: Unsealed
+    asked_name: str = ""
+    """The name it came with, if that is taken and it got a number."""
 
 
 @dataclass(slots=True)
@@ -74,8 +77,15 @@ class Approvals(ManagerPart):
             )
         sentence = f"waiting for the operator's approval, as {applicant.applicant_id}; register again later"
         if application.role == "referee" and self._ledger.settings.enrolment != "approve":
-            sentence += ", or show the enrolment key"
+            sentence += f", or show the enrolment key{self.key_remark(application)}"
         return PeerError("E043", sentence, {"pending": True, **context})
+
+    def key_remark(self, application: Application) -> str:
+        """Say so if a referee shows the enrolment key of earlier days."""
+        meta = application.meta
+        if isinstance(meta, RefereeMeta) and is_retired(self.context.secrets, ENROLMENT_KEY, meta.enrolment_key):
+            return "; the operator has replaced the one you showed"
+        return ""
 
     def _applicant(self, application: Application) -> Applicant | None:
         meta = application.meta

@@ -15,6 +15,7 @@ it; a referee by others gets more matches at a time than it can play.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -31,15 +32,18 @@ from league.events import (
 )
 from league.machine import Address, Pong
 from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
+from league.manager.draws import SharedDraws
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
-from league.manager.standings import number_of
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import ONCE
+from league.protocol.mac import hmac_sha256
 from league.settings import LeagueSettings
 
 ATTEMPTS = 3
+ASSIGNMENT_SEED = "assignment_seed"
+"""The name of the secret by which referees are drawn for matches."""
 MATCHES_IN_ONE_MESSAGE = 100
 """D4's bound for arrays. A referee with more matches gets several announcements."""
 INTRODUCTION_S = 2.0
@@ -60,6 +64,7 @@ class Assignments(ManagerPart):
 
     dispatches: Dispatches
     habits: RefereeHabits
+    draws: SharedDraws
     _kept_back: dict[str, None] = field(default_factory=dict)
     """The referees that hold matches that were not dispatched to them yet."""
     _named_among: Sequence[str] = ()
@@ -70,6 +75,14 @@ class Assignments(ManagerPart):
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
         self.dispatches.on_begun_anew = self._begun_anew
+
+    @property
+    def seed_digest(self) -> str | None:
+        """SHA-256 of the seed by which referees are drawn; None before there is one."""
+        seed = self.context.secrets.get(ASSIGNMENT_SEED)
+        if seed is None:
+            return None
+        return hashlib.sha256(bytes.fromhex(seed)).hexdigest()
 
     # --- assigning ----------------------------------------------------------------------------------------------------
 
@@ -129,15 +142,11 @@ class Assignments(ManagerPart):
     ) -> Iterator[tuple[str, str]]:
         """Yield the matches of a round that get another referee than they have, with that referee."""
         shares: Counter[str] = Counter()
-        for match in self._ledger.matches_in(round_id):
-            if match.result is not None:
-                continue
-            # By what each can play at a time, so that a referee with twice the capacity gets twice the matches.
+        matches = [match for match in self._ledger.matches_in(round_id) if match.result is None]
+        even_share = math.ceil(len(matches) / len(referees))
+        for match in matches:
             fitting = self._fitting(match, referees, unusual)
-            referee_id = min(
-                fitting,
-                key=lambda referee: _share(referee, shares[referee.agent_id]),
-            ).agent_id
+            referee_id = self._drawn(match, fitting, shares, even_share).agent_id
             shares[referee_id] += 1
             if match.referee_id != referee_id:
                 yield match.match_id, referee_id
@@ -162,12 +171,14 @@ class Assignments(ManagerPart):
         for match in matches:
             reliable = self._reliable(match, referees)
             referee = self._best(match, self._fitting(match, reliable, unusual))
+            attempt = match.attempt + 1
             self.context.happened(
                 MatchAssigned(
                     at=now,
                     match_id=match.match_id,
                     referee_id=referee.agent_id,
-                    attempt=match.attempt + 1,
+                    attempt=attempt,
+                    share_commitment=self.draws.promise(referee, match, attempt),
                 )
             )
             # Before the players were told of the round, nobody is: `dispatch_round` does it for all.
@@ -199,24 +210,87 @@ class Assignments(ManagerPart):
         referees: Sequence[Member],
         unusual: Collection[str],
     ) -> Sequence[Member]:
-        """Return the referees that can play with these players: one of ours for a player that deviates, if there is
-        one."""
-        # Referees by others may know one convention only.
-        if match.player_a not in unusual and match.player_b not in unusual:
+        """Return the referees that should play with these players: if not all can speak to both, or a player deviates,
+        one of the operator's own that can, if there is one."""
+        conversant = self.conversant(match, referees)
+        is_usual = match.player_a not in unusual and match.player_b not in unusual
+        if is_usual and len(conversant) == len(referees):
             return referees
-        ours = [referee for referee in referees if self.habits.is_ours(referee.agent_id)]
-        return ours or referees
+        if not is_usual:
+            ours = [referee for referee in conversant if self.habits.is_ours(referee.agent_id)]
+            conversant = ours or conversant
+        # A referee that came in openly gets no more than its even share: otherwise a player could pick its referee by
+        # the convention it speaks (T-18). One that shows the enrolment key later is the operator's own after all.
+        trusted = [referee for referee in conversant if referee.has_shown_key or not referee.came_openly]
+        return trusted or referees
+
+    def conversant(self, match: ScheduledMatch, referees: Sequence[Member]) -> list[Member]:
+        """Return the referees that can speak to both players of a match."""
+        members = self._ledger.roster.members
+        player_a = members[match.player_a]
+        player_b = members[match.player_b]
+        return [
+            referee for referee in referees if self.can_speak(referee, player_a) and self.can_speak(referee, player_b)
+        ]
+
+    def can_speak(self, referee: Member, player: Member) -> bool:
+        """True if a referee is known to call players in a convention that this one understands."""
+        # Referees that follow this specification find out every convention; our players understand all the documents'.
+        if referee.shows_derived_tokens or self.habits.is_ours(referee.agent_id) or player.receipts:
+            return True
+        return referee.convention == player.convention
+
+    def speechless(self, newcomer: Member | None = None) -> list[tuple[Member, Member]]:
+        """Return the referees and players that share no calling convention; with `newcomer`, only those it is one
+        of."""
+        referees = self._ledger.roster.of_role("referee")
+        players = self._ledger.roster.of_role("player")
+        pairs = []
+        for referee in referees:
+            for player in players:
+                is_asked = newcomer is None or newcomer is referee or newcomer is player
+                if is_asked and not self.can_speak(referee, player):
+                    pairs.append((referee, player))
+        return pairs
 
     def _best(self, match: ScheduledMatch, referees: Sequence[Member]) -> Member:
-        """Return the referee that was named, if it can play, or else the one with the least to do."""
+        """Return the referee that was named, if it can play, or else one by lot."""
         if match.attempt == 0:
             for referee in referees:
                 if referee.agent_id == match.referee_id:
                     return referee
-        return min(referees, key=self._load)
+        holdings = self._ledger.in_play.holdings
+        held = Counter({referee.agent_id: len(holdings[referee.agent_id]) for referee in referees})
+        even_share = math.ceil((held.total() + 1) / len(referees))
+        return self._drawn(match, referees, held, even_share)
 
-    def _load(self, referee: Member) -> tuple[float, tuple[int, str]]:
-        return _share(referee, len(self._ledger.in_play.holdings[referee.agent_id]))
+    def _drawn(
+        self,
+        match: ScheduledMatch,
+        referees: Sequence[Member],
+        held: Counter[str],
+        even_share: int,
+    ) -> Member:
+        """Draw a referee for the next attempt of a match, by a lot that nobody can steer (spec section 8.12).
+
+        The lot falls among those that have the most free places for their size, weighted by these places: so a referee
+        with twice the capacity gets twice the matches. One that came in openly never gets more than its even share.
+        """
+        eligible = [
+            referee for referee in referees if not (referee.came_openly and held[referee.agent_id] >= even_share)
+        ]
+        eligible = eligible or list(referees)
+        lightest = min(held[referee.agent_id] / referee.capacity for referee in eligible)
+        drawn_among = [referee for referee in eligible if held[referee.agent_id] / referee.capacity == lightest]
+        seed = bytes.fromhex(self.context.secrets[ASSIGNMENT_SEED])
+        name = f"{match.match_id}|{match.attempt + 1}".encode()
+        lot = int.from_bytes(hmac_sha256(seed, name), "big")
+        lot %= sum(referee.capacity for referee in drawn_among)
+        for referee in drawn_among:
+            if lot < referee.capacity:
+                return referee
+            lot -= referee.capacity
+        raise AssertionError("the lot falls on one of them")
 
     # --- dispatching --------------------------------------------------------------------------------------------------
 
@@ -275,13 +349,8 @@ class Assignments(ManagerPart):
                 matches = matches[:room]
         if not matches:
             return
-        # A match at the end of a referee's queue gets a lease for every turn before it.
+        self._begin_leases(referee, matches, now)
         duration_s = lease_s(self._ledger.settings)
-        holdings = self._ledger.in_play.holdings[referee.agent_id]
-        places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
-        for match in matches:
-            turns = math.ceil(places[match.match_id] / referee.capacity)
-            self._begin_lease(match, now + turns * duration_s)
         introduced = [match for match in matches if self.dispatches.messages.is_known_to_players(match)]
         if introduced:
             self.dispatches.dispatch(referee, introduced, duration_s, now, again=is_repeated)
@@ -368,6 +437,20 @@ class Assignments(ManagerPart):
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
+    def _begin_leases(self, referee: Member, matches: Iterable[ScheduledMatch], now: float) -> None:
+        # A match at the end of a referee's queue gets a lease for every turn before it.
+        duration_s = lease_s(self._ledger.settings)
+        holdings = self._ledger.in_play.holdings[referee.agent_id]
+        places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
+        for match in matches:
+            turns = math.ceil(places[match.match_id] / referee.capacity)
+            self._begin_lease(match, now + turns * duration_s)
+
+    def renew_leases(self, referee: Member, now: float) -> None:
+        """A referee is heard again after a silence: its matches go on where they were, and may take their time anew."""
+        held = self._ledger.held_by(referee.agent_id)
+        self._begin_leases(referee, filter(self.dispatches.is_dispatched, held), now)
+
     def _begin_lease(
         self,
         match: ScheduledMatch,
@@ -393,6 +476,11 @@ class Assignments(ManagerPart):
             # This lease ends if the match is taken away, and holds if nobody else could play it.
             self._begin_lease(match, now + lease_s(self._ledger.settings))
             self.failed(match, "no report in time", now)
+
+    def prolong(self, match: ScheduledMatch, referee: Member, now: float) -> None:
+        """Its referee asks about the match, so it is playing it: the lease begins anew."""
+        self._begin_lease(match, now + lease_s(self._ledger.settings))
+        self.dispatches.make_up(referee, match, now)
 
     def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
         """The match is given to its referee in another way, so it begins to play it only now."""
@@ -432,7 +520,9 @@ class Assignments(ManagerPart):
         """Play lost and parked matches again: a referee is back, or a new one came."""
         self.reassign(now)
         for match_id in list(self._ledger.in_play.parked):
-            self.context.happened(MatchUnparked(at=now, match_id=match_id))
+            # About a disputed report only the operator decides.
+            if not self._ledger.matches[match_id].disputed:
+                self.context.happened(MatchUnparked(at=now, match_id=match_id))
 
     def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
         """Its referee did not finish the match, and nothing more will come.
@@ -477,6 +567,10 @@ class Assignments(ManagerPart):
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
+        if match.released is not None:
+            # The match is decided: everything that decides it was handed in before its referee was lost.
+            self.draws.decide(match, now)
+            return
         self.dispatches.giving.taken_away(match.referee_id or "")
         self.context.happened(
             MatchLost(
@@ -489,8 +583,3 @@ class Assignments(ManagerPart):
         )
         if match.tries >= ATTEMPTS:
             self.context.happened(MatchParked(at=now, match_id=match.match_id))
-
-
-def _share(referee: Member, matches: int) -> tuple[float, tuple[int, str]]:
-    """A sort key: how much a referee has to do with this many matches. Among equals the lower number comes first."""
-    return matches / referee.capacity, number_of(referee.agent_id)

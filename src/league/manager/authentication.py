@@ -48,6 +48,8 @@ class Authentication(ManagerPart):
     broadcasts: Broadcasts
     on_token_switched: Callable[[Member, float], None]
     _last_used: dict[str, int] = field(default_factory=dict)
+    _have_acknowledged: set[str] = field(default_factory=set)
+    """The members that showed a token of theirs in an answer."""
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -120,6 +122,15 @@ class Authentication(ManagerPart):
             return None
         member, serial = owner
         return Authenticated(member, serial in member.queries_only)
+
+    def has_shown_token(self, member: Member) -> bool:
+        """True if this member has shown a token in this life of the process."""
+        return member.agent_id in self._last_used or member.agent_id in self._have_acknowledged
+
+    def acknowledged(self, member: Member, answer: Unsealed) -> None:
+        """Note whether an acknowledgement shows a token of its sender."""
+        if member.agent_id not in self._have_acknowledged and self._serial_in(answer, member) is not None:
+            self._have_acknowledged.add(member.agent_id)
 
     def _owner(self, token: object) -> tuple[Member, int]:
         """Return the owner of this token, and which of its tokens it is (E011, E012)."""

@@ -28,7 +28,7 @@ from league.calling.delivery import (
 )
 from league.calling.line import Line
 from league.games import registry
-from league.machine import Content, Failure, Pong
+from league.machine import Acknowledged, Content, Failure, Pong
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.manager_messages import Messages
@@ -51,10 +51,14 @@ def longest_match_s(settings: LeagueSettings) -> float:
     pauses_s = sum(settings.retry_delays_s)
     join_s = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses_s
     move_s = attempts * settings.move_seconds + pauses_s
-    turns = 1
-    if game is not None:
-        turns = game.turns
-    return join_s + move_s * turns
+    if game is None:
+        return join_s + move_s
+    play_s = move_s * game.turns
+    clock_s = game.clock_s(settings.move_seconds)
+    if clock_s is not None:
+        # Both clocks may run down, one after the other. The last retries of a choice may end after its clock did.
+        play_s = min(play_s, 2 * (clock_s + move_s))
+    return join_s + play_s
 
 
 class Dispatch(Struct, eq=False):
@@ -67,7 +71,10 @@ class Dispatch(Struct, eq=False):
     limit_s: float
     """How long the match may take."""
     is_promised: bool = False
-    """True if its announcement was acknowledged in the documents' words: that outranks every guess."""
+    """True if its announcement was acknowledged in the documents' words, or with an empty 2xx by a referee that has
+    reported a match before: that outranks every guess."""
+    is_empty: bool = False
+    """True if its announcement was acknowledged with an empty 2xx. Any web server may answer so."""
     acknowledged_at: float | None = None
     is_under_way: bool = True
     may_have_arrived: bool = False
@@ -168,6 +175,8 @@ class Dispatches(ManagerPart):
     """Told of a match that is dispatched in another way."""
     giving: Giving = field(init=False)
     _open: dict[str, Dispatch] = field(default_factory=dict)
+    _missed_reminder: set[str] = field(default_factory=set)
+    """Matches whose referees were gone when they should have learned of a new token."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
@@ -181,6 +190,16 @@ class Dispatches(ManagerPart):
         """Does its referee know that it is to play this attempt?"""
         dispatch = self._open.get(match.match_id)
         return self.is_dispatched(match) and dispatch is not None and dispatch.acknowledged_at is not None
+
+    def began_at(self, match: ScheduledMatch) -> float | None:
+        """Return when its referee was first told of this attempt; None unless the referee knows of it."""
+        # A referee may answer its call when the match is over: until then the call is open at the referee.
+        dispatch = self._open.get(match.match_id)
+        if dispatch is None or dispatch.attempt != match.attempt:
+            return None
+        if dispatch.acknowledged_at is None and not dispatch.is_under_way:
+            return None
+        return dispatch.begun_at
 
     def has_arrived(self, match: ScheduledMatch) -> bool:
         """Is nothing left to be done for its referee to know of it?"""
@@ -213,6 +232,7 @@ class Dispatches(ManagerPart):
     def forget(self, match_id: str) -> None:
         """Forget a match that is no longer in play."""
         self._open.pop(match_id, None)
+        self._missed_reminder.discard(match_id)
         self.giving.forget(match_id)
 
     # --- the announcement ---------------------------------------------------------------------------------------------
@@ -237,7 +257,21 @@ class Dispatches(ManagerPart):
 
     def remind(self, referee: Member, match: ScheduledMatch, now: float) -> None:
         """Send the same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
-        self.context.calls.deliver([self._announcement(referee, [match], "remind", now)], now)
+        reminder = self._announcement(referee, [match], "remind", now)
+        reminder.on_end = partial(self._reminded, match.match_id)
+        self.context.calls.deliver([reminder], now)
+
+    def _reminded(self, match_id: str, _: Delivery, outcome: Ending, now: float) -> None:
+        if outcome is Ending.ANSWERED:
+            self._missed_reminder.discard(match_id)
+        elif match_id in self._open:
+            self._missed_reminder.add(match_id)
+
+    def make_up(self, referee: Member, match: ScheduledMatch, now: float) -> None:
+        """Send a referee that is back the reminder that it missed."""
+        if match.match_id in self._missed_reminder:
+            self._missed_reminder.discard(match.match_id)
+            self.remind(referee, match, now)
 
     def _announcement(
         self,
@@ -298,6 +332,9 @@ class Dispatches(ManagerPart):
                 dispatch.acknowledged_at = now
                 if _is_well_formed(delivery.answer):
                     dispatch.is_promised = True
+                elif isinstance(delivery.answer, Acknowledged) and delivery.answer.is_empty:
+                    dispatch.is_empty = True
+                    dispatch.is_promised = self._ledger.has_reported(dispatch.referee_id)
                 self.giving.acknowledged(dispatch, now)
             else:
                 self.giving.not_acknowledged(dispatch, delivery.answer, now)

@@ -7,7 +7,7 @@ arrival to the table that goes out, is told in scoring.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,8 +15,17 @@ import msgspec
 from league.calling.delivery import Delivery, is_refusal
 from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
-from league.events import EndpointsChanged, Event, LeagueCreated, LeagueSettings, LeagueState
+from league.events import (
+    EndpointsChanged,
+    Event,
+    LeagueCreated,
+    LeagueSettings,
+    LeagueState,
+    RequestRefused,
+    TrustChanged,
+)
 from league.games import registry
+from league.games.draw import SEED_BYTES
 from league.machine import (
     Acknowledged,
     Blame,
@@ -30,9 +39,10 @@ from league.machine import (
     Step,
     Undelivered,
 )
+from league.manager.address_reports import AddressReports
 from league.manager.approval import Approvals
-from league.manager.assignments import Assignments
-from league.manager.authentication import Authentication
+from league.manager.assignments import ASSIGNMENT_SEED, Assignments
+from league.manager.authentication import Authenticated, Authentication
 from league.manager.broadcasts import Broadcasts
 from league.manager.dispatch import (
     AnnouncingOnly,
@@ -40,37 +50,47 @@ from league.manager.dispatch import (
     Giving,
     RefereeHabits,
 )
+from league.manager.draws import SharedDraws
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
 from league.manager.manager_context import ManagerContext, RosterConventions
 from league.manager.manager_messages import Messages, table
 from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
+from league.manager.proofs import Proofs
+from league.manager.protests import Protests
 from league.manager.queries import LeagueQueries
 from league.manager.registration import Admission, RegistrationDesk
 from league.manager.roster import Member
 from league.manager.rounds import Rounds
 from league.manager.scoring import Scoring
+from league.manager.secret_rotation import ADMIN_TOKEN, OPERATOR, is_retired
 from league.manager.standings import TIEBREAKERS
+from league.manager.trouble import Troubles
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
+from league.protocol.findings import Findings
 from league.protocol.parts import StandingsRow
 
 READABLE = (Unsealed, Acknowledged)
 """Answers that may deviate from the documents."""
-OPERATOR = "operator"
-"""The name of the secret that holds V of the operator's token."""
+FROM_MEMBERS = frozenset({"MATCH_RESULT_REPORT", "LEAGUE_QUERY", "DRAW_REQUEST", "MATCH_TROUBLE"})
+"""The messages that members send us, registrations aside."""
+MOST_REFUSALS = 3
+"""How many refused reports are named when the league waits for them."""
 
 
 class LeagueManager(RoleMachine):
     """The machine of the league.
 
     `endpoints` says where agents may be. `operator` is V of the operator's token; it is kept as a secret so that the
-    journal knows whom it obeys. `is_local` is true if we listen to this machine alone. `ledger` is a state to go on
-    from instead of an empty one. `open_book` and `open_giving` are the gateway to agents by others; without them
-    everybody is spoken to by the documents. Everything else about a league is in its settings.
+    journal knows whom it obeys. `kept_secrets` are others that the journal must hold. `manager_endpoints` are this
+    manager's and those of its standbys. `is_local` is true if we listen
+    to this machine alone. `ledger` is a state to go on from instead of an empty one. `open_book` and `open_giving` are
+    the gateway to agents by others; without them everybody is spoken to by the documents. Everything else about a
+    league is in its settings.
     """
 
     def __init__(
@@ -81,6 +101,8 @@ class LeagueManager(RoleMachine):
         *,
         endpoints: EndpointPolicy | None = None,
         operator: str = "",
+        kept_secrets: Mapping[str, str] | None = None,
+        manager_endpoints: Sequence[str] = (),
         is_local: bool = True,
         ledger: Ledger | None = None,
         open_book: OpenBook = PlainBook,
@@ -97,7 +119,10 @@ class LeagueManager(RoleMachine):
         self._ledger = ledger or Ledger(settings)
         self._chosen_settings = settings
         self._is_awake = False
-        self._operator = operator
+        self._manager_endpoints = manager_endpoints
+        self._kept_secrets = {**(kept_secrets or {})}
+        if operator:
+            self._kept_secrets[OPERATOR] = operator
         conventions = RosterConventions(self._ledger)
         book = open_book(
             self._happened,
@@ -113,7 +138,47 @@ class LeagueManager(RoleMachine):
         book: Book,
         open_giving: Callable[[Dispatches], Giving],
     ) -> None:
-        context = ManagerContext(
+        context = self._new_context(book)
+        messages = Messages(context)
+        broadcasts = self._make_broadcasts(context, messages)
+        habits = RefereeHabits(context)
+        dispatches = Dispatches(context, messages, habits, open_giving)
+        proofs = Proofs(context)
+        draws = SharedDraws(context, proofs)
+        assignments = Assignments(context, dispatches, habits, draws)
+        probes = Probes(context, habits)
+        outages = Outages(context, assignments)
+        heartbeats = Heartbeats(context, assignments, habits, outages)
+        rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
+        rounds.on_reopened = broadcasts.stop_completing
+        broadcasts.is_holding = lambda: outages.is_holding
+        authentication = Authentication(context, broadcasts, outages.token_switched)
+        admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
+        self._context = context
+        self._draws = draws
+        self._assignments = assignments
+        self._probes = probes
+        self._heartbeats = heartbeats
+        self._outages = outages
+        self._rounds = rounds
+        self._broadcasts = broadcasts
+        self._authentication = authentication
+        self._registration = RegistrationDesk(
+            context, admission, authentication, probes, heartbeats, assignments, draws
+        )
+        self._troubles = Troubles(context, assignments, outages, authentication.has_shown_token)
+        self._scoring = Scoring(context, assignments, dispatches, habits, outages, proofs, draws)
+        self._address_reports = AddressReports(
+            context, self._scoring, assignments, dispatches, habits, authentication.has_shown_token
+        )
+        protests = Protests(context, proofs, self._address_reports.dispute)
+        self._queries = LeagueQueries(context, authentication, messages, dispatches, protests)
+        self._orders = OperatorOrders(context, rounds, assignments, outages)
+        self._calls.on_answer = self._call_answered
+        self._calls.on_idle = broadcasts.look_at
+
+    def _new_context(self, book: Book) -> ManagerContext:
+        return ManagerContext(
             self._calls,
             self._timers,
             self._secrets,
@@ -123,33 +188,9 @@ class LeagueManager(RoleMachine):
             self._keep_secret,
             book,
             self._ledger,
+            lambda: self.journal_head(),
+            self._manager_endpoints,
         )
-        messages = Messages(context)
-        broadcasts = self._make_broadcasts(context, messages)
-        habits = RefereeHabits(context)
-        dispatches = Dispatches(context, messages, habits, open_giving)
-        assignments = Assignments(context, dispatches, habits)
-        probes = Probes(context)
-        outages = Outages(context, assignments)
-        heartbeats = Heartbeats(context, assignments, habits, outages)
-        rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
-        rounds.on_reopened = broadcasts.stop_completing
-        broadcasts.is_holding = lambda: outages.is_holding
-        authentication = Authentication(context, broadcasts, outages.token_switched)
-        admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
-        self._context = context
-        self._probes = probes
-        self._heartbeats = heartbeats
-        self._outages = outages
-        self._rounds = rounds
-        self._broadcasts = broadcasts
-        self._authentication = authentication
-        self._registration = RegistrationDesk(context, admission, authentication, probes, heartbeats, assignments)
-        self._scoring = Scoring(context, assignments, dispatches, habits, outages)
-        self._queries = LeagueQueries(context, authentication, messages, dispatches)
-        self._orders = OperatorOrders(context, rounds, assignments, outages)
-        self._calls.on_answer = self._call_answered
-        self._calls.on_idle = broadcasts.look_at
 
     def _make_broadcasts(self, *parts: Any) -> Broadcasts:
         """For a manager that sends less. Any: the fields of Broadcasts."""
@@ -180,6 +221,14 @@ class LeagueManager(RoleMachine):
         digest = self._secrets.get(OPERATOR)
         return digest is not None and tokens.fits(token, (digest,))
 
+    def secret(self, name: str) -> str:
+        """A secret of the league, for the operator's files."""
+        return self._secrets[name]
+
+    def obeyed(self, token: str) -> bool:
+        """True if this was the token of the operator, until it was replaced."""
+        return is_retired(self._secrets, ADMIN_TOKEN, token)
+
     @property
     def state(self) -> LeagueState:
         return self._ledger.state
@@ -198,7 +247,7 @@ class LeagueManager(RoleMachine):
     @property
     def waiting(self) -> str | None:
         """What the league waits for, if not for the players of a match: registrations, the operator, many players that
-        are gone, or a referee."""
+        are gone, a referee, or a report in place of one that was refused."""
         ledger = self._ledger
         reason = None
         if ledger.state == "WAITING_FOR_REGISTRATIONS":
@@ -213,12 +262,30 @@ class LeagueManager(RoleMachine):
             reason = "WAITING_FOR_OPERATOR"
         elif not any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
             reason = "WAITING_FOR_REFEREE"
+        elif self.refused_reports:
+            reason = "WAITING_FOR_REPORT"
         return reason
 
     @property
     def waiting_reason(self) -> str | None:
-        """Why the league waits for players, if it does."""
-        return self._outages.reason if self._ledger.is_running else None
+        """Why the league waits for players or for a report, if it does."""
+        if not self._ledger.is_running:
+            return None
+        if self.waiting != "WAITING_FOR_REPORT":
+            return self._outages.reason
+        refusals = [f"{refusal.match_id}: {refusal.code} {refusal.detail}" for refusal in self.refused_reports]
+        return f"a report was refused ({'; '.join(refusals[:MOST_REFUSALS])})"
+
+    @property
+    def refused_reports(self) -> list[RequestRefused]:
+        """The refused reports of matches that are being played, for each match the newest."""
+        newest = {}
+        for refusal in self._ledger.refusals:
+            match = self._ledger.matches.get(refusal.match_id)
+            is_played = match is not None and match.status == "ASSIGNED" and match.attempt == refusal.attempt
+            if is_played and refusal.request == "report":
+                newest[refusal.match_id] = refusal
+        return list(newest.values())
 
     @property
     def not_answering(self) -> Mapping[str, float]:
@@ -235,6 +302,10 @@ class LeagueManager(RoleMachine):
     def probe_failures(self) -> Mapping[str, str]:
         """Before the start, the members that did not answer their last probe, and why."""
         return self._probes.failures
+
+    def speechless(self, agent_id: str = "") -> list[tuple[Member, Member]]:
+        """The referees and players that share no calling convention; with an id, only the pairs that it is part of."""
+        return self._assignments.speechless(self._ledger.roster.members.get(agent_id))
 
     @property
     def standings(self) -> list[StandingsRow]:
@@ -268,20 +339,26 @@ class LeagueManager(RoleMachine):
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
         self._note_endpoints(now)
-        if self._operator and not tokens.same(self._secrets.get(OPERATOR), self._operator):
-            self._keep_secret(OPERATOR, self._operator)
+        if ASSIGNMENT_SEED not in self._secrets:
+            self._keep_secret(ASSIGNMENT_SEED, self._chance(SEED_BYTES).hex())
+        for name, value in self._kept_secrets.items():
+            if not tokens.same(self._secrets.get(name), value):
+                self._keep_secret(name, value)
         if self.state == "WAITING_FOR_REGISTRATIONS":
             for agent_id in self._ledger.roster.members:
                 self._probes.begin(agent_id, now)
         self._rounds.take_up(now)
+        self._scoring.take_up(now)
         return self._conclude(now)
 
     def _note_endpoints(self, now: float) -> None:
-        """Record the rule about endpoints if the operator changed it."""
+        """Record the rules about endpoints and trust if the operator changed them."""
         chosen = self._chosen_settings
         stored = self._ledger.settings
         if chosen.endpoints != stored.endpoints or chosen.allow_endpoint != stored.allow_endpoint:
             self._happened(EndpointsChanged(at=now, endpoints=chosen.endpoints, allow_endpoint=chosen.allow_endpoint))
+        if chosen.trust != stored.trust:
+            self._happened(TrustChanged(at=now, trust=chosen.trust))
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         # A call that failed by our own fault means that this process stood still.
@@ -296,6 +373,7 @@ class LeagueManager(RoleMachine):
         # Outages come first, because they hold rounds back; broadcasts come last, because they tell what has happened.
         if self._is_awake:
             self._outages.advance(now)
+            self._address_reports.advance(now)
             self._rounds.advance(now)
             self._broadcasts.flush(now)
         return super()._conclude(now)
@@ -322,21 +400,42 @@ class LeagueManager(RoleMachine):
             raise PeerError("E035", "an answer without a question")
 
     def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
-        if read.message_type not in ("MATCH_RESULT_REPORT", "LEAGUE_QUERY"):
-            if read.violations:
-                raise as_error(read.violations[0])
-            raise PeerError("E036", f"a manager does not take {read.message_type}")
-        sender = self._authentication.authenticate(read, letter.origin, now)
+        sender = self._authenticated(letter, read, now)
+        # A report without a token was dealt with already.
+        if sender is None:
+            return
         member = sender.member
         # A token that proves nothing is no sign of life of its owner either.
         if not sender.by_name:
             self._heard(member, now)
         if read.message_type == "LEAGUE_QUERY":
-            self._reply(letter, self._queries.answer(read, member, now))
+            self._reply(letter, self._queries.answer(read, sender, now))
+        elif read.message_type == "DRAW_REQUEST":
+            self._draws.take(letter, read, member, now)
+        elif read.message_type == "MATCH_TROUBLE":
+            self._troubles.take(letter, read, member, now)
         else:
             self._scoring.take(letter, read, member, now)
             if member.role == "referee":
                 self._heartbeats.reported(member, now)
+
+    def _authenticated(self, letter: Letter, read: Unsealed, now: float) -> Authenticated | None:
+        """Return the sender of a request; None for a report without a token that the league takes by its address."""
+        if read.message_type not in FROM_MEMBERS:
+            if read.violations:
+                raise as_error(read.violations[0])
+            raise PeerError("E036", f"a manager does not take {read.message_type}")
+        try:
+            return self._authentication.authenticate(read, letter.origin, now)
+        except PeerError as error:
+            if read.message_type != "MATCH_RESULT_REPORT":
+                raise
+            try:
+                self._address_reports.take(letter, read, error, now)
+            except PeerError as refusal:
+                self._scoring.refused_unproven(refusal, read, letter.origin, now)
+                raise
+        return None
 
     def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
         member = self._queries.sender_of(inquiry, now)
@@ -368,7 +467,12 @@ class LeagueManager(RoleMachine):
         if isinstance(answer, READABLE):
             if answer.deviations:
                 self._context.record(member.agent_id, answer.deviations, now)
-        elif isinstance(answer, Pong) and answer.matches is not None:
+            # A league that trusts addresses must know which referees can prove themselves, and every league which
+            # players have the token that they are held to.
+            is_trusting = self._ledger.settings.trust == "class" and member.role == "referee"
+            if (member.receipts or is_trusting) and isinstance(answer, Unsealed):
+                self._authentication.acknowledged(member, answer)
+        elif _lists_matches(answer):
             self._heartbeats.habits.listed_matches(member.agent_id)
         self._heard(member, now)
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
@@ -376,3 +480,10 @@ class LeagueManager(RoleMachine):
             is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
             if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
                 self._context.change(member, "recover", now)
+
+
+def _lists_matches(answer: Content | None) -> bool:
+    """True if a referee answered a ping, or a probe, with its matches."""
+    if isinstance(answer, Findings):
+        return answer.lists_matches
+    return isinstance(answer, Pong) and answer.matches is not None

@@ -12,13 +12,15 @@ A match moves through these states:
                  ▲                         ├──────────── the round is still being played ───────┤
                  └── MatchParked (after three attempts)        VOIDED ◀── the round is over ────┘
 
-A walkover completes a match from any state. A VOIDED match is assigned again between two rounds. At every moment a
-match without a result is in exactly one of the collections of `MatchesInPlay`, or its round was not opened yet.
+With `--trust class` an ASSIGNED match may become REPORTED (ReportHeld) before it is COMPLETED, or PARKED if the report
+is disputed (ReportDisputed). A walkover completes a match from any state. A VOIDED match is assigned again between two
+rounds. At every moment a match without a result is in exactly one of the collections of `MatchesInPlay`, or its round
+was not opened yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -31,18 +33,57 @@ from league.manager.roster import Roster
 from league.manager.standings import Decided, StandingsTable
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
+from league.protocol.safe_text import without_tokens
 
 LEAST_HOLD_S = 60.0
+BACK_WITHIN_S = 30.0
+"""How long a match waits for a player after an outage, beside the time of a choice."""
 MAX_DEVIATIONS = 100
 """Maximum number of deviations kept per player from the records of referees."""
 LONGEST_CLAUSE = 120
+LONGEST_DETAIL = 300
+MAX_REFUSED_ANSWERS = 100
+"""Maximum number of refused answers kept from the records of referees."""
 MAX_CONDITIONS = 4
 """Maximum number of conditions kept per player."""
 
 ResultInForce = events.ResultAccepted | events.WalkoverDecided
-MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
-"""WAITING: needs a referee now. VOIDED: will need one when the current round is finished."""
+MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "REPORTED", "PARKED", "COMPLETED", "VOIDED"]
+"""WAITING: needs a referee now. VOIDED: will need one when the current round is finished. REPORTED: its report counts
+when the round ends."""
 PublicStatus = Literal["SCHEDULED", "RUNNING", "PARKED", "COMPLETED"]
+
+
+class Pause(Struct, frozen=True):
+    """A question of a match that waits for its player, and since when."""
+
+    turn: int
+    cause: Literal["outage", "interrupted", "model"]
+    since: float
+
+
+class Basis(Struct, frozen=True):
+    """What a result rests on (spec section 8.18)."""
+
+    evidence: events.Evidence
+    unsigned: tuple[str, ...] = ()
+    """The players that did not sign their choices."""
+    doubt: str = ""
+    """Why it is not proven, as far as that is not for a missing signature."""
+
+
+def basis_of(result: ResultInForce, found: events.EvidenceFound | None) -> Basis:
+    """Return what a result rests on, with what was found out about it later."""
+    if found is not None:
+        return Basis(found.evidence, found.unsigned, found.doubt)
+    if isinstance(result, events.WalkoverDecided):
+        return Basis("by_manager")
+    if result.evidence is not None:
+        return Basis(result.evidence, result.unsigned, result.doubt)
+    # A result from before there were receipts.
+    if result.status == "TECHNICAL_LOSS":
+        return Basis("loss_by_referee")
+    return Basis("by_referee", tuple(result.points))
 
 
 class ScheduledMatch(Struct):
@@ -64,8 +105,27 @@ class ScheduledMatch(Struct):
     result: ResultInForce | None = None
     interrupted: int = 0
     """The last attempt during which its manager or its referee was gone."""
+    interruptions: int = 0
+    """How often that happened."""
+    excused: set[str] = set()
+    """The players that were waited for since."""
     held: int = 0
     """How often a technical loss was refused or voided because of that, or because of an outage."""
+    claim: events.ReportHeld | None = None
+    """The report of a REPORTED match."""
+    disputed: str = ""
+    """Why such a report does not count; the match is PARKED until the operator decides."""
+    pauses: dict[str, Pause] = {}
+    """The last question of the current attempt that waited for each player."""
+    allowed: dict[str, events.LossAllowed] = {}
+    """The technical losses of the current attempt that its referee asked about and may decide, by player."""
+    found: events.EvidenceFound | None = None
+    """What was found out about the result in force after it was accepted."""
+    protests: list[events.ProtestReceived] = []
+    share_commitment: str = ""
+    """The promise of our share of this attempt's draw; empty if the referee draws alone."""
+    released: events.DrawReleased | None = None
+    """What the referee handed in for our share: the match is decided."""
 
     @property
     def players(self) -> tuple[str, str]:
@@ -73,6 +133,26 @@ class ScheduledMatch(Struct):
 
     def opponent(self, player: str) -> str:
         return self.player_b if player == self.player_a else self.player_a
+
+    @property
+    def serious_protests(self) -> list[events.ProtestReceived]:
+        """The protests against this attempt. That a player was asked again counts only if it has lost for that."""
+        result = self.result
+        is_technical = isinstance(result, events.ResultAccepted) and result.status == "TECHNICAL_LOSS"
+        winner = result.winner if result is not None else None
+        return [
+            protest
+            for protest in self.protests
+            if protest.attempt == self.attempt
+            and (not protest.is_note or (is_technical and protest.player_id != winner))
+        ]
+
+    @property
+    def basis(self) -> Basis | None:
+        """What the result in force rests on; None without a result."""
+        if self.result is None:
+            return None
+        return basis_of(self.result, self.found)
 
     @property
     def public_status(self) -> PublicStatus:
@@ -94,7 +174,8 @@ class ScheduledRound(Struct):
     active: list[str] = []
     """The players that were ACTIVE when it was opened."""
     out_of_reach: dict[str, tuple[str, ...]] = {}
-    """Technical losses since it was opened that an outage would excuse, with the players that could not be reached."""
+    """Technical losses since it was opened that an outage would excuse, with the players that perhaps could not be
+    reached. Only referees that do not ask first report such losses."""
     unchecked: dict[str, None] = {}
     """Those of them after which the players have not been probed yet."""
     held_s: float = 0.0
@@ -107,6 +188,7 @@ class MatchesInPlay(Struct):
     waiting: dict[str, None] = {}
     voided: dict[str, None] = {}
     parked: dict[str, None] = {}
+    reported: dict[str, None] = {}
     holdings: dict[str, dict[str, None]] = {}
     """For each referee the matches it holds, in the order it got them."""
 
@@ -115,6 +197,9 @@ class MatchesInPlay(Struct):
         self.waiting.pop(match_id, None)
         self.voided.pop(match_id, None)
         self.parked.pop(match_id, None)
+        self.reported.pop(match_id, None)
+        match.claim = None
+        match.disputed = ""
         if match.referee_id is not None:
             self.holdings[match.referee_id].pop(match_id, None)
 
@@ -144,6 +229,7 @@ class RecordedEvent(Struct):
     convention: Any = None
     code: Any = None
     requirement: Any = None
+    detail: Any = None
 
 
 _RECORD = msgspec.json.Decoder(list[RecordedEvent])
@@ -172,10 +258,14 @@ class Ledger(Struct):
     """How often the league was reopened after its end."""
     outage: events.OutageBegan | None = None
     """Set while the league waits for players that are gone."""
+    address_outages: dict[str, events.OutageBegan] = {}
+    """By address, while only the matches of its players wait."""
+    past_address_outages: dict[str, int] = {}
+    """How often that was so before."""
     deviations: set[tuple[str, str, str]] = set()
     """Accepted deviations: agent, error code and requirement."""
     refusals: list[events.RequestRefused] = []
-    """Registrations and reports that were refused."""
+    """Registrations and reports that were refused, and answers that referees refused."""
 
     def apply(self, event: Event) -> None:
         """Make one event true."""
@@ -225,6 +315,12 @@ class Ledger(Struct):
         unnamed = [match for match in matches if match.referee_id is None and match.result is None]
         return not unnamed
 
+    def has_reported(self, referee_id: str) -> bool:
+        """True if a result in force was reported by this referee."""
+        results = [match.result for match in self.matches.values()]
+        accepted = [result for result in results if isinstance(result, events.ResultAccepted)]
+        return any(result.referee_id == referee_id for result in accepted)
+
     def round_of(self, match: ScheduledMatch) -> ScheduledRound:
         return self.rounds[match.round_id - 1]
 
@@ -244,6 +340,9 @@ class Ledger(Struct):
 
     def _endpoints_changed(self, event: events.EndpointsChanged) -> None:
         self.settings = structs.replace(self.settings, endpoints=event.endpoints, allow_endpoint=event.allow_endpoint)
+
+    def _trust_changed(self, event: events.TrustChanged) -> None:
+        self.settings = structs.replace(self.settings, trust=event.trust)
 
     def _registered(self, event: events.AgentRegistered) -> None:
         # To a newcomer the rounds that are over are no news.
@@ -286,6 +385,10 @@ class Ledger(Struct):
             for match in self.held_by(agent_id):
                 match.tries = 0
 
+    def _readmitted(self, event: events.AgentReadmitted) -> None:
+        self.roster.members[event.agent_id].readmitting = True
+        self.controls.orders[event.key] = f"readmit {event.target}"
+
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.members[event.agent_id].serial = event.serial
 
@@ -305,6 +408,12 @@ class Ledger(Struct):
 
     def _convention_learned(self, event: events.ConventionLearned) -> None:
         self.roster.members[event.agent_id].convention = event.convention
+
+    def _probed(self, event: events.AgentProbed) -> None:
+        member = self.roster.members[event.agent_id]
+        member.findings = event.findings
+        member.in_trouble = event.is_trouble
+        member.probes_noted += 1
 
     def _dispatch_learned(self, event: events.DispatchLearned) -> None:
         self.roster.members[event.agent_id].dispatch_method = event.method
@@ -361,7 +470,12 @@ class Ledger(Struct):
         match.status = "ASSIGNED"
         match.referee_id = event.referee_id
         match.attempt = event.attempt
+        match.share_commitment = event.share_commitment
+        match.released = None
+        match.found = None
         match.tries += 1
+        match.pauses = {}
+        match.allowed = {}
         self.in_play.holdings[event.referee_id][event.match_id] = None
 
     def _assignments_sent(self, event: events.AssignmentsSent) -> None:
@@ -383,6 +497,21 @@ class Ledger(Struct):
         match.status = "PARKED"
         self.in_play.parked[event.match_id] = None
 
+    def _report_held(self, event: events.ReportHeld) -> None:
+        match = self.matches[event.match_id]
+        # Its referee has a free place again.
+        self.in_play.remove(match)
+        match.status = "REPORTED"
+        match.claim = event
+        self.in_play.reported[event.match_id] = None
+
+    def _report_disputed(self, event: events.ReportDisputed) -> None:
+        match = self.matches[event.match_id]
+        self.in_play.remove(match)
+        match.status = "PARKED"
+        match.disputed = event.why
+        self.in_play.parked[event.match_id] = None
+
     def _unparked(self, event: events.MatchUnparked) -> None:
         match = self.matches[event.match_id]
         match.tries = 0
@@ -399,7 +528,8 @@ class Ledger(Struct):
 
     def _result_accepted(self, event: events.ResultAccepted) -> None:
         self._decide(event)
-        players = self.matches[event.match_id].players
+        match = self.matches[event.match_id]
+        players = match.players
         is_technical = event.status == "TECHNICAL_LOSS"
         for player in players:
             member = self.roster.members[player]
@@ -410,10 +540,10 @@ class Ledger(Struct):
                 # It has played: what was said about its absence is over.
                 member.faults_in_a_row = 0
                 member.absent = False
-                member.excused = False
         if is_technical and self.latest_round is not None:
-            unreached = excusable(event, players)
-            if unreached is not None:
+            # Losses that we were asked about are decided for good.
+            unreached = tuple(player for player in excusable(event, players) if player not in match.allowed)
+            if unreached:
                 self.latest_round.out_of_reach[event.match_id] = unreached
                 self.latest_round.unchecked[event.match_id] = None
 
@@ -456,6 +586,29 @@ class Ledger(Struct):
                 self._deviated(member.agent_id, code, str(recorded.requirement))
                 if code in REFUSED_BY_STRICT:
                     member.told.add(code)
+            elif recorded.event == "AnswerRefused":
+                self._answer_refused(event, member.agent_id, recorded)
+
+    def _answer_refused(self, event: events.MatchRecordKept, player: str, recorded: RecordedEvent) -> None:
+        """Keep an answer of a player that its referee refused, once per player and code."""
+        code = str(recorded.code)
+        earlier = [refusal for refusal in self.refusals if refusal.request == "answer"]
+        is_known = any((refusal.name, refusal.code) == (player, code) for refusal in earlier)
+        if is_known or code not in ERRORS or len(earlier) >= MAX_REFUSED_ANSWERS:
+            return
+        self.refusals.append(
+            events.RequestRefused(
+                at=event.at,
+                request="answer",
+                role="player",
+                name=player,
+                endpoint=self.roster.members[player].endpoint,
+                code=code,
+                detail=without_tokens(str(recorded.detail))[:LONGEST_DETAIL],
+                match_id=event.match_id,
+                attempt=event.attempt,
+            )
+        )
 
     def _deviated(self, player: str, code: str, requirement: str) -> None:
         """Keep a deviation, within limits: a record may say anything, and as much as it likes."""
@@ -465,6 +618,15 @@ class Ledger(Struct):
         if count < MAX_DEVIATIONS:
             self.deviations.add((player, code, requirement))
 
+    def _draw_released(self, event: events.DrawReleased) -> None:
+        self.matches[event.match_id].released = event
+
+    def _evidence_found(self, event: events.EvidenceFound) -> None:
+        self.matches[event.match_id].found = event
+
+    def _protested(self, event: events.ProtestReceived) -> None:
+        self.matches[event.match_id].protests.append(event)
+
     def _voided(self, event: events.ResultVoided) -> None:
         match = self.matches[event.match_id]
         assert match.result is not None
@@ -472,13 +634,14 @@ class Ledger(Struct):
         if isinstance(match.result, events.ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
             self._take_back_faults(match, match.result.winner, is_excused=bool(event.why))
         match.result = None
+        match.found = None
         match.tries = 0
         # A result that the operator voids has no reason of ours.
         if event.why:
             match.held += 1
         # A loss is listed in the round that was played when it was reported, which need not be that of its match.
         for scheduled_round in self.rounds:
-            self._excuse(scheduled_round.out_of_reach.pop(event.match_id, ()))
+            scheduled_round.out_of_reach.pop(event.match_id, None)
             scheduled_round.unchecked.pop(event.match_id, None)
         self.round_of(match).undecided += 1
         self.undecided += 1
@@ -508,25 +671,62 @@ class Ledger(Struct):
     # --- outages ------------------------------------------------------------------------------------------------------
 
     def _outage_began(self, event: events.OutageBegan) -> None:
-        self.outage = event
+        if event.origin:
+            self.address_outages[event.origin] = event
+        else:
+            self.outage = event
 
     def _outage_ended(self, event: events.OutageEnded) -> None:
-        assert self.outage is not None
-        self.rounds[self.outage.round_id - 1].held_s += max(event.lasted_s, LEAST_HOLD_S)
-        self.outage = None
+        if event.origin:
+            began = self.address_outages.pop(event.origin)
+            self.past_address_outages[event.origin] = self.past_address_outages.get(event.origin, 0) + 1
+        else:
+            assert self.outage is not None
+            began = self.outage
+            self.rounds[began.round_id - 1].held_s += max(event.lasted_s, LEAST_HOLD_S)
+            self.outage = None
         if event.key:
             self.controls.orders[event.key] = "resume"
-        # The league has waited for these in vain. It does not wait for them again before they play.
-        if event.why != "answered":
-            for player in event.missing:
-                self.roster.members[player].absent = True
+        # A call that began while they were gone may fail only now.
+        excused_until = event.at + self.settings.move_seconds + BACK_WITHIN_S
+        for player in began.missing:
+            member = self.roster.members[player]
+            if player not in event.missing:
+                member.excused_until = excused_until
+            elif event.why != "answered":
+                # The league has waited for it in vain. It does not wait for it again before it plays.
+                member.absent = True
 
     def _players_probed(self, event: events.PlayersProbed) -> None:
         for scheduled_round in self.rounds:
             scheduled_round.unchecked.clear()
+            # A player that answers our own probe was not out of reach, whatever its referee says.
+            for match_id, players in list(scheduled_round.out_of_reach.items()):
+                if not any(player in event.missing for player in players):
+                    del scheduled_round.out_of_reach[match_id]
 
     def _interrupted(self, event: events.MatchInterrupted) -> None:
-        self.matches[event.match_id].interrupted = event.attempt
+        match = self.matches[event.match_id]
+        match.interrupted = event.attempt
+        match.interruptions += 1
+        match.excused = set()
+
+    def _match_paused(self, event: events.MatchPaused) -> None:
+        match = self.matches[event.match_id]
+        match.pauses[event.player_id] = Pause(event.turn, event.cause, event.at)
+        match.allowed.pop(event.player_id, None)
+        member = self.roster.members[event.player_id]
+        if event.cause == "model":
+            member.model_pauses += 1
+            return
+        if event.cause == "interrupted":
+            # The pause makes up for the interruption. Another one has to happen for another pause.
+            match.excused.add(event.player_id)
+        if event.behind:
+            member.gone_behind += 1
+
+    def _loss_allowed(self, event: events.LossAllowed) -> None:
+        self.matches[event.match_id].allowed[event.player_id] = event
 
     def _held(self, event: events.MatchHeld) -> None:
         match = self.matches[event.match_id]
@@ -534,13 +734,8 @@ class Ledger(Struct):
         # It was nobody's fault, so the attempt does not count.
         match.tries -= 1
         match.held += 1
-        self._excuse(event.players)
         for player in event.declined:
-            self.roster.members[player].declined += 1
-
-    def _excuse(self, players: Iterable[str]) -> None:
-        for player in players:
-            self.roster.members[player].excused = True
+            self.roster.members[player].model_pauses += 1
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -587,19 +782,26 @@ class Ledger(Struct):
         self.controls.start_ordered = True
         self.controls.orders[event.key] = "start"
 
+    def _secret_replaced(self, event: events.SecretReplaced) -> None:
+        self.controls.orders[event.key] = f"rotate-token {event.target}"
+
 
 def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
     """Return how a result counts in the table. A walkover counts as a technical loss of the withdrawn player."""
     is_technical = isinstance(result, events.WalkoverDecided) or result.status == "TECHNICAL_LOSS"
-    return Decided(match.players, result.winner, is_technical)
+    # Results of games scored by league points, old ones too, follow from their winner.
+    score = result.points if result.by_margin else None
+    return Decided(match.players, result.winner, is_technical, score)
 
 
 # Any: each handler takes the one event it is listed under.
 APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.LeagueCreated: Ledger._created,
     events.EndpointsChanged: Ledger._endpoints_changed,
+    events.TrustChanged: Ledger._trust_changed,
     events.AgentRegistered: Ledger._registered,
     events.ConventionLearned: Ledger._convention_learned,
+    events.AgentProbed: Ledger._probed,
     events.DispatchLearned: Ledger._dispatch_learned,
     events.AgentApplied: Ledger._applied,
     events.RequestRefused: Ledger._refused,
@@ -607,6 +809,7 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.AgentRejected: Ledger._rejected,
     events.AgentMoved: Ledger._moved,
     events.ConditionsStated: Ledger._conditions_stated,
+    events.AgentReadmitted: Ledger._readmitted,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
     events.IdentityContested: Ledger._contested,
@@ -622,14 +825,21 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.MatchLost: Ledger._lost,
     events.MatchParked: Ledger._parked,
     events.MatchUnparked: Ledger._unparked,
+    events.ReportHeld: Ledger._report_held,
+    events.ReportDisputed: Ledger._report_disputed,
     events.ResultAccepted: Ledger._result_accepted,
     events.MatchRecordKept: Ledger._record_kept,
+    events.DrawReleased: Ledger._draw_released,
+    events.EvidenceFound: Ledger._evidence_found,
+    events.ProtestReceived: Ledger._protested,
     events.WalkoverDecided: Ledger._decide,
     events.ResultVoided: Ledger._voided,
     events.OutageBegan: Ledger._outage_began,
     events.OutageEnded: Ledger._outage_ended,
     events.PlayersProbed: Ledger._players_probed,
     events.MatchInterrupted: Ledger._interrupted,
+    events.MatchPaused: Ledger._match_paused,
+    events.LossAllowed: Ledger._loss_allowed,
     events.MatchHeld: Ledger._held,
     events.RoundFinished: Ledger._round_finished,
     events.LeagueFinished: Ledger._finished,
@@ -639,4 +849,5 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.LeaguePaused: Ledger._pause,
     events.LeagueResumed: Ledger._resume,
     events.LeagueStartOrdered: Ledger._start,
+    events.SecretReplaced: Ledger._secret_replaced,
 }

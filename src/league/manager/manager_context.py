@@ -5,8 +5,10 @@ The parts change nothing directly. They record an event with `happened`, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from league import lifecycle
 from league.calling.line import Line, Purpose
@@ -16,7 +18,7 @@ from league.events import (
     DeviationRecorded,
     RequestRefused,
 )
-from league.machine import Address
+from league.machine import Address, JournalHead
 from league.manager.ledger import Ledger
 from league.manager.roster import Member
 from league.protocol import tokens
@@ -27,7 +29,9 @@ from league.protocol.exchanges import RetrySchedule
 
 LONGEST_DETAIL = 300
 MAX_REFUSALS = 100
-"""Maximum number of refused requests kept of each kind: strangers can send as many as they like."""
+MAX_REFUSALS_OF_MATCH = 5
+"""Maximum number of refused requests kept of each kind, or about one attempt of a match: strangers can send as many as
+they like."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,10 @@ class ManagerContext(Context):
     """The shared context of a role, and the league."""
 
     ledger: Ledger
+    journal_head: Callable[[], JournalHead | None] = lambda: None
+    """Says where our journal ends."""
+    manager_endpoints: Sequence[str] = ()
+    """Where this manager and its standbys are, as members are told; empty if there is only this one."""
     audiences: dict[str, str] = field(default_factory=dict)
     """For V of each token that we derived since we were started, a sentence on who shows it to whom (S-32)."""
     _addresses: dict[tuple[str, int, str], Address] = field(default_factory=dict)
@@ -149,9 +157,20 @@ class ManagerContext(Context):
         return self.secrets.get(f"derive/{member.agent_id}/{serial}")
 
     def refused(self, refused: RequestRefused) -> None:
-        """Show the operator a refused request, once per sender, match and code."""
+        """Show the operator a refused request, once per sender, match and code. A token that it quotes is masked."""
+        refused = structs.replace(
+            refused,
+            name=tokens.hidden_in(refused.name),
+            endpoint=tokens.hidden_in(refused.endpoint),
+            detail=tokens.hidden_in(refused.detail),
+        )
         earlier = [refusal for refusal in self.ledger.refusals if refusal.request == refused.request]
-        if len(earlier) < MAX_REFUSALS and not any(_is_same(refused, refusal) for refusal in earlier):
+        limit = MAX_REFUSALS
+        if refused.match_id:
+            limit = MAX_REFUSALS_OF_MATCH
+            about = (refused.match_id, refused.attempt)
+            earlier = [refusal for refusal in earlier if (refusal.match_id, refusal.attempt) == about]
+        if len(earlier) < limit and not any(_is_same(refused, refusal) for refusal in earlier):
             self.happened(refused)
 
     def line(

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import structs
+
 from league.events import Bulletin, WalkoverDecided
 from league.manager.ledger import Ledger, ScheduledMatch
 from league.manager.manager_context import ManagerPart
@@ -28,6 +30,7 @@ from league.protocol.parts import (
     AnnouncedMatch,
     Champion,
     FinalRow,
+    Head,
     Record,
     RoundSummary,
     StandingsRow,
@@ -41,7 +44,7 @@ USUAL = Convention.SPEC.value
 def table(ledger: Ledger) -> list[StandingsRow]:
     """Return the standings, the first row first. Every registered player has a row."""
     standings = ledger.standings
-    members = ledger.roster.members
+    roster = ledger.roster
     rows = []
     for rank, player in enumerate(standings.ranking(ledger.settings.tiebreakers), start=1):
         tally = standings.tallies[player]
@@ -49,7 +52,7 @@ def table(ledger: Ledger) -> list[StandingsRow]:
             StandingsRow(
                 rank=rank,
                 player_id=player,
-                display_name=members[player].display_name,
+                display_name=roster.shown_name(roster.members[player]),
                 played=tally.played,
                 wins=tally.wins,
                 draws=tally.draws,
@@ -67,6 +70,7 @@ class Messages(ManagerPart):
     announced: dict[str, str] = field(default_factory=dict)
     """For each match the referee that its players were last told of."""
     _table: LeagueStandingsUpdate | None = None
+    _final_table: LeagueStandingsUpdate | None = None
     _bulletins: dict[Bulletin, Message] = field(default_factory=dict)
 
     # --- announcements and assignments --------------------------------------------------------------------------------
@@ -85,7 +89,7 @@ class Messages(ManagerPart):
         return self._round(
             match.round_id,
             [self._announced(match)],
-            f"conv-round-{match.round_id}",
+            f"conv-round-{match.round_id}-{match.match_id.lower()}",
             now,
         )
 
@@ -145,6 +149,9 @@ class Messages(ManagerPart):
             move_seconds=settings.move_seconds,
             retry_delays_s=list(settings.retry_delays_s),
             record_wanted=True,
+            trust=None if settings.trust == "tokens" else settings.trust,
+            fallbacks_refused=True if settings.fallback == "refuse" else None,
+            share_commitment=match.share_commitment or None,
         )
 
     def _about_player(self, seat: str, player: Member, referee: Member, match: ScheduledMatch) -> dict[str, Any]:
@@ -167,6 +174,8 @@ class Messages(ManagerPart):
             "suspended": player.state == "SUSPENDED",
             "convention": None if player.convention == USUAL else player.convention,
             "known_as": player.known_as or None,
+            # A player may be held to a token that it never got: then its referee must ask before it loses.
+            "signs": (bool(player.receipts) and referee.asks_before_losses) or None,
             "told": sorted(player.told) or None,
         }
         return {f"player_{seat}_{name}": value for name, value in about.items()}
@@ -241,7 +250,7 @@ class Messages(ManagerPart):
     def bulletin(self, bulletin: Bulletin, now: float) -> Message:
         """Return the message that a bulletin stands for. The final standings of a round are those of now."""
         if bulletin.kind == "final_standings":
-            return self.standings(now)
+            return self._final(self.standings(now))
         message = self._bulletins.get(bulletin)
         if message is None:
             message = self._written(bulletin, now)
@@ -250,6 +259,20 @@ class Messages(ManagerPart):
             if len(self._bulletins) > MAX_BULLETINS:
                 del self._bulletins[next(iter(self._bulletins))]
         return message
+
+    def _final(self, standings: LeagueStandingsUpdate) -> LeagueStandingsUpdate:
+        """Return a final table, with the head of our journal. All receivers get the same one."""
+        earlier = self._final_table
+        if earlier is None or earlier.version != standings.version or earlier.round_id != standings.round_id:
+            self._final_table = structs.replace(standings, head=self._head())
+        assert self._final_table is not None
+        return self._final_table
+
+    def _head(self) -> Head | None:
+        head = self.context.journal_head()
+        if head is None:
+            return None
+        return Head(seq=head.seq, digest=head.digest)
 
     def _written(self, bulletin: Bulletin, now: float) -> Message:
         if bulletin.kind == "round_announced":
@@ -284,6 +307,7 @@ class Messages(ManagerPart):
                 points=first.points,
             ),
             final_standings=[FinalRow(**columns(row)) for row in rows],
+            head=self._head(),
         )
 
 

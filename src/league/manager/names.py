@@ -1,4 +1,9 @@
-"""When two names look the same to whoever reads them, and which names nobody may have (S-31)."""
+"""When two names look the same to their readers, and which names nobody may have (T-07).
+
+Nobody has the name of a sender of the protocol. Names that look like an id, like another name, or like those who run a
+league are refused in `strict`. In `compat` they are taken, recorded, and shown with the id in front where they could be
+taken for somebody else.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,13 @@ from importlib.resources import files
 from typing import Final
 
 from league.events import AgentRole
-from league.protocol.fields import JOINERS
+from league.protocol.fields import JOINERS, NAME_MAX
 
 _JOINERS: Final = re.compile(f"[{JOINERS}]")
 _SEPARATORS: Final = re.compile(r"[\s_.-]+")
 _IDS: Final = re.compile(r"(?:p|ref|a|r[0-9]+m)[0-9]+|(?:p|ref)(?=[ol]?[0-9])[0-9ol]{2}")
 """The ids of players, referees, applicants and matches; and "PO1", which reads like one."""
+_SENDERS: Final = ("league_manager:", "referee:", "player:")
 _RESERVED: Final = (
     "league",
     "leaguemanager",
@@ -49,8 +55,31 @@ def skeletons(name: str) -> tuple[str, ...]:
     )
 
 
-def reserved(role: AgentRole, name: str) -> str | None:
-    """Return why nobody may have this name, or None if it is fine."""
+def is_sender(name: str) -> bool:
+    """True for a name that stands for a sender of the protocol."""
+    word = folded(name)
+    return word == "league_manager" or word.startswith(_SENDERS)
+
+
+def id_in(name: str) -> str:
+    """Return the id that a name reads as, in the form of our ids; an empty text if it does not look like one."""
+    text = "".join(map(_in_an_id, folded(name)))
+    if not _IDS.fullmatch(text):
+        return ""
+    # PO1 reads as P01, and Pl2 as P12.
+    letters = text.rstrip("0123456789ol")
+    digits = text[len(letters) :].replace("o", "0").replace("l", "1")
+    return f"{letters.upper()}{int(digits):02d}"
+
+
+def numbered(name: str, number: int) -> str:
+    """Return a name with a number, within the length of names."""
+    suffix = f" {number}"
+    return name.strip()[: NAME_MAX - len(suffix)].rstrip() + suffix
+
+
+def objection(role: AgentRole, name: str) -> str | None:
+    """Return why a strict league does not take this name, or None if it is fine."""
     words = _reserved_skeletons(role)
     if any(skeleton in words for skeleton in skeletons(_SEPARATORS.sub("", name))):
         return "it stands for those who run a league"

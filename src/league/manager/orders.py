@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from league.events import (
     AgentApproved,
+    AgentReadmitted,
     AgentRejected,
     LeagueClosed,
     LeaguePaused,
@@ -15,6 +16,7 @@ from league.events import (
     MatchUnparked,
     PlayerWithdrawn,
     ResultVoided,
+    SecretReplaced,
 )
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
@@ -22,6 +24,7 @@ from league.manager.manager_context import ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Applicant
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
+from league.manager.secret_rotation import ROTATABLE, is_retired, replacement
 from league.protocol.errors import PeerError
 
 
@@ -36,7 +39,11 @@ class OperatorOrders(ManagerPart):
     def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
         description = f"{order.order} {order.target}".strip()
         done = self._ledger.controls.orders.get(order.key)
-        if done is not None and done != description:
+        is_other = done is not None and done != description
+        if done is not None and order.secret:
+            # Whoever repeats the order must not believe that another secret counts now.
+            is_other = is_other or self.context.secrets.get(ROTATABLE[order.target]) != order.secret
+        if is_other:
             raise PeerError(
                 "E023",
                 f"the key of this order was used for another one: {done}",
@@ -74,12 +81,15 @@ class OperatorOrders(ManagerPart):
 
     def _resume(self, order: Operate, now: float) -> None:
         self._running()
-        if not self._ledger.is_held:
+        addresses = list(self._ledger.address_outages)
+        if not self._ledger.is_held and not addresses:
             raise PeerError("E023", "the league is not paused, and waits for nobody")
         if self._ledger.controls.paused:
             self.context.happened(LeagueResumed(at=now, key=order.key))
         if self._ledger.outage is not None:
             self.outages.end("operator", now, order.key)
+        for origin in addresses:
+            self.outages.end("operator", now, order.key, origin)
         self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
@@ -128,6 +138,27 @@ class OperatorOrders(ManagerPart):
             )
         return applicants
 
+    def _readmit(self, order: Operate, now: float) -> None:
+        """Let a member come back from a new address, without its token."""
+        self._not_over()
+        member = self._ledger.roster.members.get(order.target)
+        if member is None:
+            namesakes = [self._ledger.roster.with_name(role, order.target) for role in ("player", "referee")]
+            members = [namesake for namesake in namesakes if namesake is not None]
+            if len(members) > 1:
+                ids = " or ".join(namesake.agent_id for namesake in members)
+                raise PeerError("E023", f"a player and a referee are called {order.target[:80]!r}; name {ids}")
+            if not members:
+                raise PeerError("E005", f"there is no agent {order.target[:80]!r}")
+            member = members[0]
+        if member.withdrawn:
+            raise PeerError("E023", f"{member.agent_id} was withdrawn, and cannot come back")
+        if member.readmitting:
+            raise PeerError("E023", f"{member.agent_id} may come back already: start it with the name it had")
+        self.context.happened(
+            AgentReadmitted(at=now, agent_id=member.agent_id, key=order.key, target=order.target),
+        )
+
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
         if member is None or not member.is_player:
@@ -170,6 +201,18 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E023", "the league is closed already")
         self.context.happened(LeagueClosed(at=now, key=order.key))
 
+    def _rotate(self, order: Operate, now: float) -> None:
+        """Replace a secret, in every state of the league."""
+        name = ROTATABLE.get(order.target)
+        if name is None:
+            raise PeerError("E005", f"there is no secret {order.target[:80]!r}; replace {' or '.join(ROTATABLE)}")
+        secrets = self.context.secrets
+        if secrets.get(name) == order.secret or is_retired(secrets, name, order.secret):
+            raise PeerError("E023", "this secret was used before; choose a new one")
+        for changed, value in replacement(secrets, name, order.secret).items():
+            self.context.keep_secret(changed, value)
+        self.context.happened(SecretReplaced(at=now, target=order.target, key=order.key))
+
     def _not_over(self) -> None:
         if self._ledger.is_finished:
             raise PeerError("E031", "the league is over")
@@ -200,7 +243,9 @@ ORDERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
     "resume": OperatorOrders._resume,
     "approve": OperatorOrders._approve,
     "reject": OperatorOrders._reject,
+    "readmit": OperatorOrders._readmit,
     "withdraw": OperatorOrders._withdraw,
     "replay-match": OperatorOrders._replay,
     "close": OperatorOrders._close,
+    "rotate-token": OperatorOrders._rotate,
 }

@@ -1,6 +1,7 @@
-"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11). Agents by others also ask
-what is no message of the documents (section 13.4): which matches a referee has, and the table. No answer contains a
-secret: neither tokens nor choices of matches that are being played.
+"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11), and protests.
+
+Agents by others also ask what is no message of the documents (section 13.4): which matches a referee has, and the
+table. No answer contains a secret: neither tokens nor choices of matches that are being played.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import Any
 
 from league.events import AgentRole, ResultAccepted
 from league.machine import ADDRESS_QUERIES, Information, Inquiry
-from league.manager.authentication import Authentication
+from league.manager.authentication import Authenticated, Authentication
 from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.manager_messages import Messages, columns, table
+from league.manager.protests import Protests
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed, seal
@@ -36,16 +38,22 @@ class LeagueQueries(ManagerPart):
     authentication: Authentication
     messages: Messages
     dispatches: Dispatches
+    protests: Protests
 
-    def answer(self, read: Unsealed, sender: Member, now: float) -> LeagueQueryResponse:
+    def answer(self, read: Unsealed, authenticated: Authenticated, now: float) -> LeagueQueryResponse:
         """Return the answer, which may say that there is none. PeerError refuses what names no question."""
+        sender = authenticated.member
         try:
             self.context.check_league(read)
             if self._asks_for_addresses(read, sender):
                 return self._registrations(read, sender, now)
             message = read.open()
             assert isinstance(message, LeagueQuery)
-            data = _QUESTIONS[message.query_type](self, message.query_params or QueryParams(), sender)
+            params = message.query_params or QueryParams()
+            if message.query_type == "PROTEST":
+                data = self.protests.take(params, authenticated, now)
+            else:
+                data = _QUESTIONS[message.query_type](self, params, sender)
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
@@ -152,6 +160,8 @@ class LeagueQueries(ManagerPart):
             "total_rounds": len(ledger.rounds),
             "players": players,
             "referees": len(ledger.roster.members) - players,
+            "players_expected": ledger.settings.players,
+            "referees_expected": ledger.settings.referees,
             "matches_completed": len(ledger.matches) - ledger.undecided,
             "total_matches": len(ledger.matches),
             "champion": ledger.champion,

@@ -7,9 +7,13 @@ comes back without a proof gets a token for queries only, and can change nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from msgspec import structs
+
+from league.calling.delivery import Delivery, Ending, Policy
 from league.calling.rate_limit import Rate, RateLimiter
 from league.events import (
     AgentMoved,
@@ -19,15 +23,16 @@ from league.events import (
     RequestRefused,
     TokenRenewed,
 )
-from league.machine import Failure, Letter
+from league.machine import Failure, Letter, Ping
 from league.manager import names
 from league.manager.approval import Application, Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
-from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.draws import SharedDraws
+from league.manager.heartbeats import Heartbeats, Probes, StrangerProbe
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.roster import Member, folded
-from league.protocol import tokens
+from league.protocol import receipts, tokens
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import REJECTIONS, PeerError, Violation, as_error
@@ -41,12 +46,15 @@ from league.protocol.messages import (
     RegisterResponse,
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.versions import SHARED_DRAWS, TROUBLE
 
 TOKEN_SCHEME = "derived"
 NO_CONVERSATION = "conv-register"
 LONGEST_NAME = 100
 LATE_ROOM = 2
 """With late players a league may become this many times as large as it was meant to be."""
+HOLDER = Policy(limit_s=3.0, is_waited_for=False)
+"""For the question whether the agent that has a name is there."""
 RENEWALS = Rate(per_s=0.5, burst=20)
 """How often an agent may register again. Every time is an event."""
 
@@ -59,6 +67,8 @@ class Comeback:
     is_proven: bool
     moves: bool = False
     """True if it has another endpoint than before."""
+    is_readmitted: bool = False
+    """True if the operator's order is its only proof: its earlier tokens end."""
 
 
 @dataclass(slots=True)
@@ -81,15 +91,21 @@ class Admission(ManagerPart):
             return self._moving(application)
         if member.role != application.role:
             return None
-        if folded(member.display_name) != folded(application.meta.display_name):
+        if not member.is_called(application.meta.display_name):
             return None
         owner = self.authentication.owner(application.token)
         is_owner = owner is not None and owner.member is member
         has_token = owner is not None and is_owner and not owner.by_name
-        if has_token or self._has_key(application) or self.approvals.is_approved(application):
-            return Comeback(member, is_proven=True)
+        is_readmitted = member.readmitting and not has_token
+        if has_token or is_readmitted or self.has_key(application) or self.approvals.is_approved(application):
+            return Comeback(member, is_proven=True, is_readmitted=is_readmitted)
         if member.is_player and (is_owner or application.origin == member.origin):
             return Comeback(member, is_proven=False)
+        self._unproven(application, member, now)
+        return None
+
+    def _unproven(self, application: Application, member: Member, now: float) -> None:
+        """Let the operator decide about somebody who has nothing but a member's name and endpoint."""
         self.approvals.apply(application, now)
         # For a referee the operator must know: whoever takes its place decides matches.
         if not member.is_player:
@@ -97,15 +113,21 @@ class Admission(ManagerPart):
             self.authentication.contested(member, "unproven", detail, now)
         if not member.is_player or self._ledger.settings.enrolment == "approve":
             raise self.approvals.objection(application)
-        return None
 
     def _moving(self, application: Application) -> Comeback | None:
-        """Return the member with the same name and a token of full standing, at an endpoint that nobody has."""
+        """Return the member with the same name, at an endpoint that nobody has, that shows a token of full standing or
+        that the operator readmits."""
+        namesake = self._ledger.roster.with_name(application.role, application.meta.display_name)
+        if namesake is not None and namesake.readmitting:
+            is_same_name = folded(namesake.display_name) == folded(application.meta.display_name)
+            if is_same_name and namesake.takes_part:
+                self._check_endpoint(application)
+                return Comeback(namesake, is_proven=True, moves=True, is_readmitted=True)
         owner = self.authentication.owner(application.token)
         if owner is None or owner.by_name or owner.member.role != application.role:
             return None
         member = owner.member
-        if not member.takes_part or folded(member.display_name) != folded(application.meta.display_name):
+        if not member.takes_part or not member.is_called(application.meta.display_name):
             return None
         self._check_endpoint(application)
         return Comeback(member, is_proven=True, moves=True)
@@ -113,8 +135,9 @@ class Admission(ManagerPart):
     def check(self, application: Application, now: float) -> None:
         """Refuse an application of somebody new, in the order of section 10.3."""
         needs_key = application.role == "referee" and self._ledger.settings.enrolment == "key"
-        if needs_key and not self._has_key(application):
-            raise PeerError("E043", "referees need the enrolment key of this league")
+        if needs_key and not self.has_key(application):
+            remark = self.approvals.key_remark(application)
+            raise PeerError("E043", f"referees need the enrolment key of this league{remark}")
         # The first objection is the answer, so the order is part of the protocol.
         self._check_time(application)
         self._check_room(application.role)
@@ -185,12 +208,16 @@ class Admission(ManagerPart):
             )
 
     def _check_name(self, role: AgentRole, name: str) -> None:
-        """Refuse the name of somebody else, or one that looks like it (E022, S-31)."""
+        """Refuse the name of a sender of the protocol, and that of another agent. In `strict` also one that looks like
+        another name or like an id (E022, T-07)."""
         context = {
             "display_name": name,
             "suggestion": "Choose a different display_name",
         }
-        reason = names.reserved(role, name)
+        is_strict = not self.context.accepts_deviations
+        reason = names.objection(role, name) if is_strict else None
+        if names.is_sender(name):
+            reason = "it stands for a sender of the protocol"
         if reason is not None:
             raise PeerError("E022", f"nobody is called {name!r}: {reason}", context)
         if not self._ledger.settings.unique_names:
@@ -200,12 +227,25 @@ class Admission(ManagerPart):
             return
         problem = "is taken"
         if folded(namesake.display_name) != folded(name):
+            if not is_strict:
+                return
             problem = f"looks like {namesake.display_name!r}, which is taken"
         raise PeerError(
             "E022",
-            f"the name {name!r} {problem}; {_how_to_come_back(namesake)}",
+            f"the name {name!r} {problem}: choose another one (--name); {_how_to_come_back(namesake)}",
             context,
         )
+
+    def holder(self, application: Application) -> Member | None:
+        """Return the member that has the very name of a new agent, if the new one may get a number (T-13)."""
+        settings = self._ledger.settings
+        if not settings.unique_names or not self.context.accepts_deviations or application.asked_name:
+            return None
+        name = application.meta.display_name
+        namesake = self._ledger.roster.with_name(application.role, name)
+        if namesake is None or folded(namesake.display_name) != folded(name):
+            return None
+        return namesake
 
     def _check_approval(self, application: Application, now: float) -> None:
         """Check last that the operator agrees (E043): agents that could not come in anyway do not apply (R-89)."""
@@ -216,17 +256,26 @@ class Admission(ManagerPart):
     def _needs_approval(self, application: Application) -> bool:
         """True if the operator must approve this application (S-26).
 
-        Unless the league is set otherwise, referees register openly on this machine until there are as many as it
-        needs, and as long as it has not begun. Later ones show the key, or wait.
+        Unless the league is set otherwise, referees register openly on this machine until the league starts, as many
+        as its settings allow. Others show the key, or wait.
         """
         ledger = self._ledger
         settings = ledger.settings
         if settings.enrolment != "guarded" or application.role == "player":
             return settings.enrolment == "approve"
-        is_early = ledger.state == "WAITING_FOR_REGISTRATIONS" and ledger.roster.count("referee") < settings.referees
-        return not (is_early and self.is_local) and not self._has_key(application)
+        room = settings.referees
+        if settings.open_referees is not None:
+            room = settings.open_referees
+        is_early = ledger.state == "WAITING_FOR_REGISTRATIONS" and ledger.roster.count("referee") < room
+        return not (is_early and self.is_local) and not self.has_key(application)
 
-    def _has_key(self, application: Application) -> bool:
+    def came_openly(self, application: Application) -> bool:
+        """True for a referee that neither shows the enrolment key nor was approved by the operator."""
+        if application.role != "referee" or self.has_key(application):
+            return False
+        return not self.approvals.is_approved(application)
+
+    def has_key(self, application: Application) -> bool:
         meta = application.meta
         key = self.context.secrets.get("enrolment_key")
         return isinstance(meta, RefereeMeta) and bool(key) and tokens.same(meta.enrolment_key, key or "")
@@ -241,6 +290,7 @@ class RegistrationDesk(ManagerPart):
     probes: Probes
     heartbeats: Heartbeats
     assignments: Assignments
+    draws: SharedDraws
     # Two limits, so that nobody without a proof uses up what the agent itself may do.
     proven_renewals: RateLimiter = field(default_factory=lambda: RateLimiter(RENEWALS))
     unproven_renewals: RateLimiter = field(default_factory=lambda: RateLimiter(RENEWALS))
@@ -316,22 +366,27 @@ class RegistrationDesk(ManagerPart):
         letter: Letter,
         application: Application,
         now: float,
-        was_probed: bool = False,
+        probe: StrangerProbe | None = None,
     ) -> None:
+        """`probe`: the first probe of the endpoint, once it was made."""
         try:
             comeback = self.admission.returning(application, now)
             if comeback is None:
                 self.admission.check(application, now)
             # A member at its known endpoint was looked up when it first came.
             is_new_endpoint = comeback is None or comeback.moves
-            if is_new_endpoint and not was_probed and self._must_probe(application):
+            if is_new_endpoint and probe is None and self._must_probe(application):
                 self._probe_first(letter, application, now)
                 return
         except PeerError as error:
-            self._reject(letter, application, error, now)
+            holder = self.admission.holder(application)
+            if error.code == "E022" and holder is not None:
+                self._ask_holder(letter, application, holder, error, now)
+            else:
+                self._reject(letter, application, error, now)
             return
         if comeback is None:
-            self._enter(letter, application, now)
+            self._enter(letter, application, probe, now)
         else:
             self._renew(letter, comeback, application, now)
 
@@ -354,17 +409,48 @@ class RegistrationDesk(ManagerPart):
             self._rejected(application.role, application.conversation_id, error, now),
         )
 
+    def _ask_holder(
+        self,
+        letter: Letter,
+        application: Application,
+        holder: Member,
+        error: PeerError,
+        now: float,
+    ) -> None:
+        """Give a new agent a number if the one that has its name is there. If not, it may be the same agent, which lost
+        its token: then it is told how to come back."""
+
+        def asked(_: Delivery, outcome: Ending, later: float) -> None:
+            if outcome is Ending.FAILED:
+                self._reject(letter, application, error, later)
+                return
+            name = application.meta.display_name
+            meta = structs.replace(
+                application.meta,
+                display_name=self._ledger.roster.free_name(application.role, name),
+            )
+            self._consider(letter, replace(application, meta=meta, asked_name=name), later)
+
+        address = partial(self.context.address, holder)
+        question = Delivery(holder.agent_id, "holder", Ping(), HOLDER, address, on_end=asked)
+        self.context.calls.deliver([question], now)
+
     def _must_probe(self, application: Application) -> bool:
-        return self.context.probes_before_accepting or self.admission.must_look_up(application)
+        must_probe = self.context.probes_before_accepting or self.admission.must_look_up(application)
+        # After the start there is nothing to wait for: its matches show how a late agent is spoken to.
+        is_early = self._ledger.state == "WAITING_FOR_REGISTRATIONS"
+        return must_probe or (is_early and self.probes.are_told)
 
     def _probe_first(self, letter: Letter, application: Application, now: float) -> None:
-        """Answer when the endpoint has answered (R-35) or its name was looked up. By then it may be too late.
+        """Answer when the endpoint was probed (R-35, T-11) and its name looked up. By then it may be too late.
 
-        The answer does not say why an endpoint is silent: nobody shall find out through us what is behind an address.
+        The answer says what the probe found out only to an agent on the address that it names: nobody shall find out
+        through us what is behind another one.
         """
 
-        def probed(failure: Failure | None, later: float) -> None:
+        def probed(probe: StrangerProbe, later: float) -> None:
             # By now somebody else may have taken the place: the application is considered again from the start.
+            failure = probe.failure
             if failure is Failure.FORBIDDEN:
                 self._reject(
                     letter,
@@ -379,19 +465,34 @@ class RegistrationDesk(ManagerPart):
                 )
                 self._reject(letter, application, error, later)
             else:
-                self._consider(letter, application, later, was_probed=True)
+                self._consider(letter, application, later, probe)
 
-        self.probes.probe_stranger(application.meta.contact_endpoint, application.origin, probed, now)
+        self.probes.probe_stranger(
+            application.role,
+            application.meta.contact_endpoint,
+            application.origin,
+            probed,
+            now,
+            tells_early=self.context.accepts_deviations and self._may_be_told(application),
+        )
+
+    def _may_be_told(self, application: Application) -> bool:
+        """True if the agent speaks from the address at which it wants to be called."""
+        ip = parse(application.meta.contact_endpoint).ip
+        return ip is not None and str(ip) == application.origin
 
     # --- becoming a member --------------------------------------------------------------------------------------------
 
-    def _enter(self, letter: Letter, application: Application, now: float) -> None:
+    def _enter(
+        self,
+        letter: Letter,
+        application: Application,
+        probe: StrangerProbe | None,
+        now: float,
+    ) -> None:
         meta = application.meta
         agent_id = self._ledger.roster.free_id(application.role, application.wanted_id)
         token = self._mint(agent_id, 1)
-        capacity = 1
-        if isinstance(meta, RefereeMeta):
-            capacity = meta.max_concurrent_matches or 1
         known_as = ""
         if self._is_somebody_else(application.wanted_id, agent_id):
             known_as = application.wanted_id
@@ -405,20 +506,32 @@ class RegistrationDesk(ManagerPart):
                 endpoint=meta.contact_endpoint,
                 origin=application.origin,
                 game_types=tuple(meta.game_types),
-                capacity=capacity,
+                capacity=_capacity(meta),
                 serial=1,
                 verify=tokens.verifier(token),
                 convention=application.convention.value,
                 known_as=known_as,
                 shows_derived_tokens=_shows_derived_tokens(meta),
+                asks_before_losses=_asks_before_losses(meta),
                 applicant_id=self.admission.approvals.applicant_id(application),
+                came_openly=self.admission.came_openly(application),
+                key_digest=tokens.key_digest(token),
+                receipts=_signs_choices(meta),
+                asked_name=application.asked_name,
+                shares_draws=_shares_draws(meta),
             )
         )
         self._record(agent_id, application, now)
         member = self.context.member(agent_id)
         self._state_conditions(member, application, now)
+        words = _new_name(application)
+        if probe is not None and probe.findings is not None:
+            words = "; ".join(filter(None, (words, probe.findings.in_words())))
+            if probe.failure is None:
+                self.probes.alive(agent_id)
+                self.probes.found(agent_id, probe.findings, now)
         self._welcome(member, now)
-        self.context.reply(letter, self._accepted(application, token, now))
+        self.context.reply(letter, self._accepted(application, token, words, now))
 
     def _state_conditions(self, member: Member, application: Application, now: float) -> None:
         """Note how a language model plays for a member, if that is new."""
@@ -443,6 +556,11 @@ class RegistrationDesk(ManagerPart):
                     lenient=True,
                 ),
             )
+        member = self.context.member(agent_id)
+        if member.is_lookalike or member.reads_as:
+            detail = f"the name {member.display_name!r} looks like another name or like an id: it is shown with the id"
+            deviation = Violation("E022", "display_name", detail, "REGISTER.name_lookalike", lenient=True)
+            deviations = (*deviations, deviation)
         self.context.record(agent_id, deviations, now)
 
     def _is_somebody_else(self, wanted_id: str, agent_id: str) -> bool:
@@ -476,14 +594,7 @@ class RegistrationDesk(ManagerPart):
                 "this agent was registered again too often; come again later",
             )
         if comeback.moves:
-            self.context.happened(
-                AgentMoved(
-                    at=now,
-                    agent_id=member.agent_id,
-                    endpoint=application.meta.contact_endpoint,
-                    origin=application.origin,
-                )
-            )
+            self._move(member, application, now)
         if comeback.is_proven:
             self.context.book.learn(member.agent_id, member.endpoint, application.convention, now)
         self._record(member.agent_id, application, now)
@@ -500,8 +611,14 @@ class RegistrationDesk(ManagerPart):
                 serial=serial,
                 verify=tokens.verifier(token),
                 shows_derived_tokens=_shows_derived_tokens(application.meta),
+                asks_before_losses=_asks_before_losses(application.meta),
                 queries_only=not comeback.is_proven,
+                readmitted=comeback.is_readmitted,
                 applicant_id=applicant_id,
+                key_digest=tokens.key_digest(token),
+                receipts=_signs_choices(application.meta),
+                shares_draws=_shares_draws(application.meta),
+                shows_key=self.admission.has_key(application),
             )
         )
         # Somebody who only knows a member's name and address may not change how it is said to play.
@@ -510,7 +627,17 @@ class RegistrationDesk(ManagerPart):
         else:
             self.authentication.confirm(member, serial, application.origin)
         self._welcome_back(member, now)
-        self.context.reply(letter, self._accepted(application, token, now))
+        self.context.reply(letter, self._accepted(application, token, member.findings, now))
+
+    def _move(self, member: Member, application: Application, now: float) -> None:
+        self.context.happened(
+            AgentMoved(
+                at=now,
+                agent_id=member.agent_id,
+                endpoint=application.meta.contact_endpoint,
+                origin=application.origin,
+            )
+        )
 
     def _welcome_back(self, member: Member, now: float) -> None:
         """Before the start it is probed again. Later a player's referees show it the new token, and a referee goes to
@@ -532,7 +659,7 @@ class RegistrationDesk(ManagerPart):
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _accepted(self, application: Application, token: str, now: float) -> RegisterResponse:
+    def _accepted(self, application: Application, token: str, findings: str, now: float) -> RegisterResponse:
         owner = self._ledger.roster.owner(token)
         assert owner is not None, "a token that was just minted has an owner"
         member, _ = owner
@@ -542,7 +669,18 @@ class RegistrationDesk(ManagerPart):
             "reason": None,
             "league_id": self._ledger.settings.league_id,
             "token_scheme": TOKEN_SCHEME,
+            "assignment_digest": self.assignments.seed_digest,
         }
+        if member.asks_before_losses:
+            fields["trouble"] = TROUBLE
+        if self.context.manager_endpoints:
+            fields["manager_endpoints"] = list(self.context.manager_endpoints)
+        if findings and self._may_be_told(application):
+            fields["findings"] = findings
+        if _signs_choices(application.meta):
+            fields["receipts"] = receipts.SCHEME
+        if self.draws.is_for(member):
+            fields["draw_scheme"] = SHARED_DRAWS
         return _response(application.role, member.agent_id, fields)
 
     def _rejected(
@@ -577,8 +715,38 @@ def _how_to_come_back(member: Member) -> str:
     """Tell an applicant with the name of a member how to come back as that member."""
     return (
         f"this name is that of {member.agent_id}, at {member.endpoint}: to come back as {member.agent_id}, "
-        "start again at that endpoint, or with the journal that holds its token"
+        "start again at that endpoint or with the journal that holds its token, or ask the operator for "
+        f"league readmit {member.agent_id}"
     )
+
+
+def _shares_draws(meta: PlayerMeta | RefereeMeta) -> bool:
+    """True if a referee says that it can share its draws with us."""
+    return isinstance(meta, RefereeMeta) and meta.draw_scheme == SHARED_DRAWS
+
+
+def _new_name(application: Application) -> str:
+    """Tell an agent whose name is taken what it is called here."""
+    if not application.asked_name:
+        return ""
+    return f"the name {application.asked_name!r} is taken: you are called {application.meta.display_name!r} here"
+
+
+def _capacity(meta: PlayerMeta | RefereeMeta) -> int:
+    """Return how many matches a referee conducts at a time."""
+    if isinstance(meta, RefereeMeta):
+        return meta.max_concurrent_matches or 1
+    return 1
+
+
+def _asks_before_losses(meta: PlayerMeta | RefereeMeta) -> bool:
+    """True if a referee declares that it asks before it decides a technical loss."""
+    return isinstance(meta, RefereeMeta) and meta.trouble == TROUBLE
+
+
+def _signs_choices(meta: PlayerMeta | RefereeMeta) -> bool:
+    """True if a player says that it shows its token to us alone, and signs its choices."""
+    return isinstance(meta, PlayerMeta) and meta.receipts == receipts.SCHEME
 
 
 def _shows_derived_tokens(meta: PlayerMeta | RefereeMeta) -> bool:

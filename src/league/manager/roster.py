@@ -57,6 +57,8 @@ class Member(Struct):
     contested: dict[str, str] = {}
     """Signs that two agents go by its name."""
     state: AgentState = "REGISTERED"
+    readmitting: bool = False
+    """True if the operator lets it come back from anywhere, without a proof."""
     suspended_at: float = 0.0
     withdrawn: bool = False
     delivered: Bulletin = Bulletin("round_completed", 0)
@@ -65,10 +67,12 @@ class Member(Struct):
     technical_losses: int = 0
     absent: bool = False
     """True for a player that the league waited for in vain. It counts for no other outage before it plays a match."""
-    excused: bool = False
-    """True if an outage excused its last loss. Another loss is no sign of an outage before it plays a match."""
-    declined: int = 0
-    """How often it declined to choose and the match was played again (spec section 8.17)."""
+    excused_until: float = 0.0
+    """Until then its matches wait for it: it was gone in an outage that is over, and may need a moment."""
+    model_pauses: int = 0
+    """How often a match waited for its language model (spec section 8.17)."""
+    gone_behind: int = 0
+    """How often it was gone from a match in which its opponent was ahead."""
     conditions: tuple[Conditions, ...] = ()
     """The conditions under which a language model plays for it, the newest last."""
     convention: str = "SPEC"
@@ -79,6 +83,27 @@ class Member(Struct):
     """Codes of deviations that strict leagues refuse, and that referees have told it of."""
     shows_derived_tokens: bool = False
     """True for a referee that players know by the token it shows them."""
+    asks_before_losses: bool = False
+    """True for a referee that asks before it decides a technical loss."""
+    asked_name: str = ""
+    """The name it registered with, if that was taken and it got a number."""
+    reads_as: str = ""
+    """The id that its name looks like."""
+    is_lookalike: bool = False
+    """True if its name looks like one that was taken before."""
+    findings: str = ""
+    """What the last probe before the start found out about it, in words (events.AgentProbed)."""
+    in_trouble: bool = False
+    """True if it cannot take part as it was found."""
+    probes_noted: int = 0
+    shares_draws: bool = False
+    """True for a referee that can share its draws (spec section 12.1)."""
+    came_openly: bool = False
+    """True for a referee that came in without the enrolment key and without approval."""
+    has_shown_key: bool = False
+    """True for a referee that came in openly, and has shown the enrolment key since."""
+    receipts: set[int] = set()
+    """The tokens with whose registrations a player said that it signs its choices (spec section 9.6)."""
     dispatch_method: str = ""
     """What makes a referee by others play, once that is known (events.DispatchLearned)."""
 
@@ -92,6 +117,10 @@ class Member(Struct):
     @property
     def is_player(self) -> bool:
         return self.role == "player"
+
+    def is_called(self, name: str) -> bool:
+        """True if it has this name, or asked for it."""
+        return folded(name) in (folded(self.display_name), folded(self.asked_name))
 
     @property
     def takes_part(self) -> bool:
@@ -248,6 +277,21 @@ class Roster(Struct):
                 return self.members[agent_id]
         return None
 
+    def shown_name(self, member: Member) -> str:
+        """Return a member's name for people: with its id in front if it could be taken for another member (T-07)."""
+        # Judged each time: the agent whose id it looks like may come later.
+        is_another = member.reads_as != member.agent_id and member.reads_as in self.members
+        if member.is_lookalike or is_another:
+            return f"{member.agent_id} {member.display_name}"
+        return member.display_name
+
+    def free_name(self, role: AgentRole, name: str) -> str:
+        """Return a name with the smallest number that makes it free."""
+        number = 2
+        while self.with_name(role, names.numbered(name, number)) is not None:
+            number += 1
+        return names.numbered(name, number)
+
     def at_endpoint(self, endpoint: str) -> Member | None:
         agent_id = self.endpoints.get(same_endpoint(endpoint))
         if agent_id is None:
@@ -281,6 +325,7 @@ class Roster(Struct):
 
     def enter(self, event: AgentRegistered, delivered: Bulletin) -> None:
         # Ids, names and endpoints are indexed, so that a registration costs the same in a league of any size.
+        is_lookalike = self.with_name(event.role, event.display_name) is not None
         self.members[event.agent_id] = Member(
             role=event.role,
             agent_id=event.agent_id,
@@ -296,6 +341,13 @@ class Roster(Struct):
             convention=event.convention,
             known_as=event.known_as,
             shows_derived_tokens=event.shows_derived_tokens,
+            asks_before_losses=event.asks_before_losses,
+            came_openly=event.came_openly,
+            receipts={event.serial} if event.receipts else set(),
+            asked_name=event.asked_name,
+            reads_as=names.id_in(event.display_name),
+            is_lookalike=is_lookalike,
+            shares_draws=event.shares_draws,
         )
         self.changes += 1
         self.roles.setdefault(event.role, []).append(event.agent_id)
@@ -314,22 +366,37 @@ class Roster(Struct):
     def renew(self, event: TokenRenewed) -> None:
         """Keep a new token beside the earlier ones. A member that proved its identity goes by it from now on."""
         member = self.members[event.agent_id]
+        if event.readmitted:
+            self._end_tokens(member)
         member.tokens[event.serial] = event.verify
         member.shows_derived_tokens = event.shows_derived_tokens
+        member.asks_before_losses = event.asks_before_losses
         self.verifiers[event.verify] = (event.agent_id, event.serial)
+        member.shares_draws = event.shares_draws
+        member.has_shown_key = member.has_shown_key or event.shows_key
+        if event.receipts:
+            member.receipts.add(event.serial)
         if event.queries_only:
             member.queries_only.add(event.serial)
         else:
             member.serial = event.serial
         self.applicants.admit(event.applicant_id)
         # The first token is never dropped.
-        _, *later = sorted(member.full_standing)
+        later = sorted(member.full_standing)[1:]
         outdated = later[:-MAX_FULL_TOKENS]
         outdated += sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
         for serial in outdated:
             if serial != member.serial:
                 self.verifiers.pop(member.tokens.pop(serial), None)
                 member.queries_only.discard(serial)
+
+    def _end_tokens(self, member: Member) -> None:
+        """Make all earlier tokens of this member worthless."""
+        for digest in member.tokens.values():
+            self.verifiers.pop(digest, None)
+        member.tokens = {}
+        member.queries_only = set()
+        member.readmitting = False
 
     def move(self, event: AgentMoved) -> None:
         member = self.members[event.agent_id]

@@ -19,6 +19,7 @@ from league.events import (
     ScheduleMade,
     WalkoverDecided,
 )
+from league.games import registry
 from league.manager.assignments import Assignments
 from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
 from league.manager.heartbeats import Heartbeats, Probes
@@ -179,7 +180,7 @@ class Rounds(ManagerPart):
         """True while matches are played again. The next round waits for them."""
         # Between two rounds no other matches are in play.
         in_play = self._ledger.in_play
-        if in_play.voided or in_play.waiting or in_play.parked:
+        if in_play.voided or in_play.waiting or in_play.parked or in_play.reported:
             return True
         return any(in_play.holdings.values())
 
@@ -270,6 +271,12 @@ class Rounds(ManagerPart):
         staying = [player for player in match.players if not self.context.member(player).withdrawn]
         withdrawn = tuple(player for player in match.players if player not in staying)
         winner = staying[0] if staying else None
+        points: dict[str, int] = {}
+        game = registry.find(self._ledger.settings.game_type)
+        by_margin = game is not None and game.scoring.by_margin
+        if game is not None and by_margin:
+            seat = match.players.index(winner) if winner else None
+            points = dict(zip(match.players, game.scoring.points(seat, technical=True), strict=True))
         self.assignments.forget(match.match_id)
         self.context.happened(
             WalkoverDecided(
@@ -277,6 +284,8 @@ class Rounds(ManagerPart):
                 match_id=match.match_id,
                 winner=winner,
                 withdrawn=withdrawn,
+                points=points,
+                by_margin=by_margin,
             )
         )
 

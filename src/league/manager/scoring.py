@@ -1,13 +1,13 @@
 """From a report to the table: the second half of a match, from top to bottom (spec sections 8.4, 8.5).
 
     1. take     LeagueManager has authenticated the sender of MATCH_RESULT_REPORT. The report must name a match that
-                this referee holds, and its current attempt (E014, E016).
+                this referee holds, and its current attempt (E014, E016). Reports without a token: address_reports.py.
     2. judge    The rules of the game decide who won and how many points that is. The report's own score is only
-                compared with them (R-10). A contradiction is refused or, in `compat`, corrected and recorded (E039).
+                compared with them. A contradiction is refused or, in `compat`, corrected and recorded (E039).
     3. accept   The result comes into force with ResultAccepted, which changes the table in the ledger. The exception
                 is a technical loss that an outage excuses: it is refused, and the match is played again.
     4. follow   Two technical losses in a row suspend a player. The referee's record of the match is kept.
-    5. answer   The referee gets MATCH_RESULT_ACK.
+    5. answer   The referee gets MATCH_RESULT_ACK, which says what was corrected (T-15).
 
 The step then ends as every step of the manager does (`LeagueManager._conclude`):
 
@@ -30,6 +30,7 @@ from msgspec import Raw
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.events import (
+    AgentRole,
     MatchRecordKept,
     RequestRefused,
     ResultAccepted,
@@ -37,21 +38,30 @@ from league.events import (
 )
 from league.games import draw, registry
 from league.games.contract import SEATS, Game, Seat, Verdict
+from league.games.evidence import Proof
+from league.games.wire_fields import unpacked
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
+from league.manager.authentication import LONGEST_CLAIM
 from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.draws import SharedDraws
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
 from league.manager.outages import Outages
+from league.manager.proofs import Proofs
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
-from league.manager.standings import Decided
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.messages import MatchResultAck, MatchResultReport, Message
+from league.protocol.parts import Correction
 
 DRAW = "DRAW"
+CORRECTED = frozenset({"REPORT.corrected", "REPORT.wrong_score"})
+"""Deviations that change what the report says."""
 RECORD_LIMIT_S = 10.0
+RECORD_PAUSE_S = 30.0
+"""The pause before a referee that did not hand out a record is asked for it again."""
 COMES_TOO_LATE = frozenset({"E017", "E040"})
 """Errors for a report of a match that has a result already."""
 HAS_NO_RESULT = frozenset({"E003", "E004", "E007", "E008", "E021", "E039"})
@@ -70,6 +80,19 @@ class Judgement:
     points: dict[str, int]
     deviations: list[Violation]
     draw_is_proven: bool
+    proof: Proof
+    by_margin: bool = False
+
+    @property
+    def corrections(self) -> list[Correction]:
+        """What the manager changed in the report."""
+        changed = [deviation for deviation in self.deviations if deviation.requirement in CORRECTED]
+        return [Correction(field=deviation.path, reason=deviation.detail) for deviation in changed]
+
+    @property
+    def corrected(self) -> tuple[str, ...]:
+        """The same in words."""
+        return tuple(f"{correction.field}: {correction.reason}" for correction in self.corrections)
 
 
 @dataclass(slots=True)
@@ -80,7 +103,8 @@ class Scoring(ManagerPart):
     dispatches: Dispatches
     habits: RefereeHabits
     outages: Outages
-    _game: Game | None = None
+    proofs: Proofs
+    draws: SharedDraws
 
     def take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Take the report of an authenticated sender. PeerError refuses it."""
@@ -91,19 +115,21 @@ class Scoring(ManagerPart):
             # Before it is judged: a second report changes nothing, however wrong it may be.
             if match.result is not None:
                 raise _already_reported(match, report, details)
-            judgement = self._judge(match, report, details)
+            if self.draws.contradicts(match, details, referee, now):
+                # Nobody plays it any more, so its lease must not run out and decide it again.
+                self.assignments.forget(match.match_id)
+                self.draws.decide(match, now)
+                detail = f"the report contradicts the draw of {match.match_id}"
+                raise PeerError("E040", detail, {"match_id": match.match_id})
+            judgement = self.judge(match, report, details)
             self._accept(match, referee, judgement, details, now)
         except PeerError as error:
             self._refused(error, read, referee, now)
             raise
-        self._suspend_or_recover(match, now)
-        # A technical loss may be the first sign of an outage: the players are probed before the round may end.
-        if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
-            self.outages.reported()
         if report.match_record is not None:
             record = [event for event in report.match_record if isinstance(event, dict)]
             self._keep_record(match.match_id, match.attempt, referee.agent_id, record, now)
-        elif self.habits.is_ours(referee.agent_id):
+        elif self.habits.is_ours(referee.agent_id) or "receipts_digest" in details:
             # A referee of ours leaves out a record that is too large, and is asked for it.
             self._fetch_record(match, referee, now)
         acknowledgement = MatchResultAck(
@@ -111,6 +137,7 @@ class Scoring(ManagerPart):
             status="ACCEPTED",
             match_id=match.match_id,
             round_id=match.round_id,
+            corrected=judgement.corrections or None,
         )
         self.context.reply(letter, acknowledgement)
 
@@ -174,7 +201,7 @@ class Scoring(ManagerPart):
                 {"match_id": match_id},
             )
         context = {"match_id": match.match_id}
-        is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
+        is_held = match.status in ("ASSIGNED", "REPORTED") or isinstance(match.result, ResultAccepted)
         if not is_held or match.referee_id != referee.agent_id:
             raise PeerError(
                 "E016",
@@ -191,33 +218,41 @@ class Scoring(ManagerPart):
 
     # --- 2. judge: what the report proves -----------------------------------------------------------------------------
 
-    def _judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judgement:
-        # Looked up at the first report: until then a replayed journal may replace the settings.
-        if self._game is None:
-            self._game = registry.find(self._ledger.settings.game_type)
-            assert self._game is not None, "a league is made with a game that is installed"
+    def judge(self, match: ScheduledMatch, report: MatchResultReport, details: Object) -> Judgement:
+        """Say what a report amounts to. PeerError if nobody could tell."""
+        game = self.game
         players = match.players
         deviations: list[Violation] = []
-        verdict = self._game.wire.verdict(details, players)
+        verdict = game.wire.verdict(unpacked(details), players)
         seat = self._winner(match, report, verdict, details, deviations)
         winner = None
         if seat is not None:
             winner = players[seat]
         status = _status(verdict, seat, details)
-        decided = Decided(players, winner, status == "TECHNICAL_LOSS")
-        points = {player: decided.points(player) for player in players}
+        score = game.scoring.points(seat, status == "TECHNICAL_LOSS", verdict.returns)
+        points = dict(zip(players, score, strict=True))
         self._compare(match, report, verdict, points, deviations)
         if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])
+        name = (self._ledger.settings.league_id, match.match_id, match.attempt)
+        seed = details.get("draw_seed")
         # In a game without chance there is no draw to prove.
-        draw_is_proven = "drawn_number" not in details or draw.proves(
-            details.get("draw_seed"),
-            self._ledger.settings.league_id,
-            match.match_id,
-            match.attempt,
-            details["drawn_number"],
-        )
-        return Judgement(status, winner, points, deviations, draw_is_proven)
+        draw_is_proven = draw.proves_all(seed, *name, verdict.draws)
+        if "drawn_number" in details:
+            share = details.get("draw_share") if match.share_commitment else None
+            draw_is_proven = draw.proves(seed, *name, details["drawn_number"], share)
+        if status == "TECHNICAL_LOSS":
+            proof = self.proofs.of_loss(match, winner, details)
+        else:
+            proof = self.proofs.of_match(game, match, details)
+        by_margin = game.scoring.by_margin
+        return Judgement(status, winner, points, deviations, draw_is_proven, proof, by_margin)
+
+    @property
+    def game(self) -> Game:
+        game = registry.find(self._ledger.settings.game_type)
+        assert game is not None, "a league is made with a game that is installed"
+        return game
 
     def _winner(
         self,
@@ -306,15 +341,31 @@ class Scoring(ManagerPart):
             details=details,
             verified=judgement.draw_is_proven and not judgement.deviations,
             reported_at=timestamps.write(now),
+            corrected=judgement.corrected,
+            evidence=judgement.proof.evidence,
+            unsigned=judgement.proof.unsigned,
+            doubt=judgement.proof.doubt,
+            by_margin=judgement.by_margin,
         )
+        excuse = self.accept(match, result, now)
+        if excuse:
+            detail = f"{match.match_id} is played again: {excuse}"
+            raise PeerError("E016", detail, {"match_id": match.match_id})
+
+    def accept(self, match: ScheduledMatch, result: ResultAccepted, now: float) -> str:
+        """Let a result come into force. Return why the match is played again instead, if it is."""
         if result.status == "TECHNICAL_LOSS":
             reason = self.outages.refuses(match, result)
             if reason is not None:
                 self.outages.hold(match, result, reason, now)
-                detail = f"{match.match_id} is played again: {reason}"
-                raise PeerError("E016", detail, {"match_id": match.match_id})
+                return reason
         self.assignments.forget(match.match_id)
         self.context.happened(result)
+        self._suspend_or_recover(match, now)
+        # A technical loss may be the first sign of an outage: the players are probed before the round may end.
+        if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
+            self.outages.reported()
+        return ""
 
     def _refused(self, error: PeerError, read: Unsealed, referee: Member, now: float) -> None:
         """Show the operator a report that was refused.
@@ -322,23 +373,12 @@ class Scoring(ManagerPart):
         Many referees never report again. If no result can be found in the report, the match goes to another referee
         at once.
         """
-        if error.code in COMES_TOO_LATE or referee.role == "player":
+        if error.code in COMES_TOO_LATE:
             return
         match = self._ledger.matches.get(str(read.field("match_id")))
-        self.context.refused(
-            RequestRefused(
-                at=now,
-                request="report",
-                role="referee",
-                name=referee.agent_id,
-                endpoint=referee.endpoint,
-                code=error.code,
-                detail=error.detail[:LONGEST_DETAIL],
-                match_id=match.match_id if match else "",
-                attempt=match.attempt if match else 0,
-            )
-        )
-        if match is None or error.code not in HAS_NO_RESULT:
+        if match is not None or not referee.is_player:
+            self._note_refused(error, match, referee.role, referee.agent_id, referee.endpoint, now)
+        if match is None or referee.is_player or error.code not in HAS_NO_RESULT:
             return
         is_holder = match.status == "ASSIGNED" and match.referee_id == referee.agent_id
         if is_holder and read.field("attempt") in (None, match.attempt):
@@ -347,6 +387,45 @@ class Scoring(ManagerPart):
                 f"the report of {referee.agent_id} was refused ({error})",
                 now,
             )
+
+    def refused_unproven(self, error: PeerError, read: Unsealed, origin: str, now: float) -> None:
+        """Show the operator a report about a match in play whose sender proves nothing."""
+        match = self._ledger.matches.get(str(read.field("match_id")))
+        if match is None or match.status not in ("ASSIGNED", "REPORTED", "PARKED"):
+            return
+        sender = read.field("sender")
+        name = "somebody"
+        if isinstance(sender, str) and sender:
+            name = sender[:LONGEST_CLAIM]
+        self._note_refused(error, match, "referee", name, origin, now)
+
+    def _note_refused(
+        self,
+        error: PeerError,
+        match: ScheduledMatch | None,
+        role: AgentRole,
+        name: str,
+        endpoint: str,
+        now: float,
+    ) -> None:
+        match_id = ""
+        attempt = 0
+        if match is not None:
+            match_id = match.match_id
+            attempt = match.attempt
+        self.context.refused(
+            RequestRefused(
+                at=now,
+                request="report",
+                role=role,
+                name=name,
+                endpoint=endpoint,
+                code=error.code,
+                detail=error.detail[:LONGEST_DETAIL],
+                match_id=match_id,
+                attempt=attempt,
+            )
+        )
 
     # --- 4. follow: what a result does to its players, and the record of the match ------------------------------------
 
@@ -374,7 +453,9 @@ class Scoring(ManagerPart):
     def _record_fetched(self, delivery: Delivery, _: Ending, now: float) -> None:
         request = delivery.message
         answer = delivery.answer
-        if not isinstance(request, RecordRequest) or not isinstance(answer, MatchRecord):
+        assert isinstance(request, RecordRequest)
+        if not isinstance(answer, MatchRecord):
+            self._ask_later(self._ledger.matches[request.match_id], now)
             return
         if answer.match_id == request.match_id and answer.attempt == request.attempt:
             self._keep_record(
@@ -384,6 +465,26 @@ class Scoring(ManagerPart):
                 answer.events,
                 now,
             )
+
+    def take_up(self, now: float) -> None:
+        """When the process starts, ask for the records that had not come before it ended, and that proofs wait for."""
+        if not self._ledger.controls.closed:
+            for match in self._ledger.matches.values():
+                self._ask_once_more(match, now)
+
+    def _ask_later(self, match: ScheduledMatch, now: float) -> None:
+        """Ask again in a while, as long as the league is played: the referee may be restarting."""
+        if self._ledger.is_running:
+            name = f"record/{match.match_id}"
+            self.context.timers.set(name, now + RECORD_PAUSE_S, partial(self._ask_once_more, match))
+
+    def _ask_once_more(self, match: ScheduledMatch, now: float) -> None:
+        result = match.result
+        if not isinstance(result, ResultAccepted) or "receipts_digest" not in result.details:
+            return
+        # A proof that was found, or a dispute, is the last word.
+        if result.evidence == "by_referee" and match.found is None:
+            self._fetch_record(match, self._ledger.roster.members[result.referee_id], now)
 
     def _keep_record(
         self,
@@ -403,6 +504,9 @@ class Scoring(ManagerPart):
                 written=written,
             )
         )
+        match = self._ledger.matches[match_id]
+        if attempt == match.attempt:
+            self.proofs.record_came(self.game, match, record, now)
 
 
 def _deviation(path: str, detail: str, requirement: str) -> Violation:

@@ -25,8 +25,12 @@ class Decided(NamedTuple):
     players: tuple[str, str]
     winner: str | None
     technical: bool = False
+    score: Mapping[str, int] | None = None
+    """The points of each player, if the game does not give league points."""
 
     def points(self, player: str) -> int:
+        if self.score is not None:
+            return self.score[player]
         if self.winner is None:
             # Two players at fault do not share the points of a draw.
             return LOSS_POINTS if self.technical else DRAW_POINTS

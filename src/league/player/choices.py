@@ -8,15 +8,18 @@ Theory of operation. A turn of a match is in one of three states:
 - *answered*: `ChoiceGiven` is in the journal, and memory.py has the choice.
 
 `called` moves a turn from open to pending, `answered` from pending to answered (or back to open, if the strategy
-failed), and `refused` from answered to open. `drop` gives up a pending choice that nobody needs any more.
+failed), and `refused` from answered to open, but only if the choice was not one of the options. A choice that was is
+*final*: it is signed once (protocol/receipts.py), and every later call for the turn gets the same choice with the same
+receipt. `drop` gives up a pending choice that nobody needs any more.
 
-What must never happen: two different answers to one turn, unless the referee rejected the first one; a call that gets
-no reply at all; a choice for somebody who is not the referee of the match.
+What must never happen: two different legal answers to one turn, or two receipts; a call that gets no reply at all; a
+choice for somebody who is not the referee of the match.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -26,13 +29,15 @@ from league.events import (
     ChoiceFailed,
     ChoiceGiven,
     ChoiceRefused,
+    ConversationKept,
     InvitationAnswered,
 )
 from league.machine import Ask, Considered, Letter, NoChoice
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.player_context import NO_CONVERSATION, PlayerContext
-from league.player.strategies import CHANCE_BYTES, Turn
+from league.player.protests import Protests
+from league.player.strategies import CHANCE_BYTES, TalkLine, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import RAISED, PeerError
@@ -46,7 +51,8 @@ from league.protocol.messages import (
     GameMoveResponse,
     Message,
 )
-from league.protocol.parts import MoveData
+from league.protocol.parts import MoveData, MoveRequest
+from league.protocol.receipts import NOTHING, Signed, receipt_key, seen_in, sign
 from league.protocol.safe_text import printable, without_tokens
 from league.protocol.versions import PROTOCOL
 
@@ -61,6 +67,7 @@ PENDING: Final = 1_000
 LONGEST_S: Final = 3_600.0
 LONGEST_FAILURE: Final = 10_000
 LONGEST_EXCEPTION: Final = 160
+LONGEST_TALK: Final = 500
 
 
 # --- reading a call ---------------------------------------------------------------------------------------------------
@@ -69,7 +76,9 @@ LONGEST_EXCEPTION: Final = 160
 def turn_of(call: ChoiceCall) -> int:
     """Return the number of the choice that is asked for: the same number, the same choice."""
     if isinstance(call, ChooseParityCall):
-        return 1
+        return call.turn or 1
+    if call.turn is not None:
+        return call.turn
     turn = call.move_request.context.get("turn")
     if isinstance(turn, int) and not isinstance(turn, bool):
         return turn
@@ -99,9 +108,11 @@ def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
     call = ask.call
     assert isinstance(call, ChoiceCall)
     match = context.memory.matches.by(call.match_id, sender_id(call.sender))
-    number = 1
+    number = call.turn or 1
+    request: MoveRequest | None = None
     if isinstance(call, GameMoveCall):
-        view = call.move_request.context
+        request = call.move_request
+        view = request.context
         stated_number = view.get("turn")
         if type(stated_number) is int:
             number = stated_number
@@ -124,8 +135,57 @@ def turn_for_strategy(ask: Ask, context: PlayerContext) -> Turn:
         history=context.memory.history.rows(),
         seconds=seconds_of(call),
         tokens_spent=context.memory.tokens_spent,
+        cost_spent=context.memory.cost_spent,
         call=call,
+        role=_role(request, match),
+        move_format=(request and request.move_format) or "",
+        talk=_talk(request),
+        talk_limit=(request and request.talk_limit) or 0,
     )
+
+
+def _talk(request: MoveRequest | None) -> tuple[TalkLine, ...]:
+    """Return what the opponent said, as far as the referee writes it as it should."""
+    lines = []
+    for line in (request and request.talk) or ():
+        with suppress(msgspec.ValidationError):
+            lines.append(msgspec.convert(line, TalkLine))
+    return tuple(lines)
+
+
+def _role(request: MoveRequest | None, match: InvitedMatch | None) -> str:
+    """Return our role: as the game calls it now, or else our seat."""
+    if request is not None and request.role:
+        return request.role
+    return match.invitation.role if match else ""
+
+
+# --- signing it -------------------------------------------------------------------------------------------------------
+
+
+def signature(
+    invitation: InvitationAnswered,
+    league_id: str,
+    key: str,
+    turn: int,
+    choice: str,
+    seen: str = NOTHING,
+) -> str:
+    """Return our receipt for a choice in the attempt that this invitation began."""
+    attempt = invitation.stated_attempt
+    signed = Signed(
+        league_id,
+        invitation.match_id,
+        attempt,
+        invitation.game_type,
+        invitation.player_id,
+        invitation.opponent_id,
+        turn,
+        invitation.draw_commitment or NOTHING,
+        seen,
+    )
+    signing_key = receipt_key(key, invitation.player_id, league_id, invitation.match_id, attempt)
+    return sign(signing_key, signed, choice)
 
 
 # --- writing the answer -----------------------------------------------------------------------------------------------
@@ -161,14 +221,16 @@ def response_to(
             player_id=call.player_id,
             parity_choice=parity,
             provenance=provenance,
+            receipt=answer.receipt or None,
         )
     fields = seal(sender, now, conversation_id, token)
     fields["match_id"] = call.match_id
     fields["player_id"] = call.player_id
     fields["provenance"] = provenance
+    fields["receipt"] = answer.receipt or None
     if isinstance(call, ChooseParityCall):
         return ChoiceUnderBothNames(**fields, parity_choice=parity, choice=parity)
-    move = MoveData(move_type=call.move_request.move_type, choice=answer.choice)
+    move = MoveData(move_type=call.move_request.move_type, choice=answer.choice, talk=answer.talk or None)
     return GameMoveResponse(**fields, move_data=move)
 
 
@@ -178,17 +240,23 @@ def read_choice(value: object) -> Considered | NoChoice:
         return value
     choice = value
     provenance = None
+    conversation = ""
+    talk = ""
     if isinstance(value, Considered):
         choice = value.choice
         provenance = value.provenance
-    if not isinstance(choice, str):
-        return NoChoice(f"a choice is a text, not {type(choice).__name__}", provenance)
+        conversation = value.conversation
+        talk = value.talk
+    if not isinstance(choice, str) or not isinstance(talk, str):
+        wrong = talk if isinstance(choice, str) else choice
+        return NoChoice(f"a choice is a text, not {type(wrong).__name__}", provenance, conversation=conversation)
     try:
         str.encode(choice)
+        str.encode(talk)
     except UnicodeEncodeError as error:
-        return NoChoice(f"this choice cannot be written: {error}", provenance)
+        return NoChoice(f"this choice cannot be written: {error}", provenance, conversation=conversation)
     # A subclass of str may write itself in another way than it compares.
-    return Considered(str.__str__(choice), provenance)
+    return Considered(str.__str__(choice), provenance, conversation, str.__str__(talk)[:LONGEST_TALK])
 
 
 # --- pending choices --------------------------------------------------------------------------------------------------
@@ -200,6 +268,8 @@ class WaitingCall(Struct, frozen=True):
     letter: Letter
     call: ChoiceCall
     token: str | None
+    key: str | None
+    """K to sign with; None if this sender gets no receipt."""
 
 
 class PendingChoice(Struct, eq=False):
@@ -214,8 +284,9 @@ class PendingChoice(Struct, eq=False):
 class Choices:
     """All choices that referees ask for. It never calls a strategy: it asks, and replies when the answer comes."""
 
-    def __init__(self, context: PlayerContext) -> None:
+    def __init__(self, context: PlayerContext, protests: Protests) -> None:
         self._context = context
+        self._protests = protests
         self._by_key: dict[str, PendingChoice] = {}
         self._by_match: dict[InvitedMatch, PendingChoice] = {}
         """At most one each: a referee asks for one choice at a time."""
@@ -236,17 +307,22 @@ class Choices:
         match = self._open_match(call, match or self._take_up(call, sender, attempt, now))
         turn = turn_of(call)
         answer = match.answers.get(turn)
-        if answer is not None and (options := options_of(call)) and answer.choice not in options:
+        is_free = isinstance(call, GameMoveCall) and call.move_request.move_format is not None
+        may_change = answer is not None and not answer.final and not is_free
+        # A referee that changes the options does not change a choice that was one of them.
+        if answer is not None and may_change and (options := options_of(call)) and answer.choice not in options:
             # The GAME_ERROR about it travels beside this call: repeating a wrong choice would waste a correction.
             code = "E004" if isinstance(call, ChooseParityCall) else "E024"
             self.refused(match, turn, code, now)
             answer = None
         token = context.credentials.for_referee(sender, match.match_id, match.token_attempt)
-        waiting = WaitingCall(letter, call, token)
+        key = sender.key if sender.is_derived and match.invitation.signs else None
+        waiting = WaitingCall(letter, call, token, key)
         if answer is None:
             self._ask(match, turn, waiting, now)
         else:
             self._answer(waiting, match, answer, now)
+            self._protests.asked_again(match, answer, now)
 
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
         """Note that the referee rejected our choice: its next call asks the strategy once more."""
@@ -325,6 +401,17 @@ class Choices:
             return
         del self._by_match[pending.match]
         choice = read_choice(value)
+        if choice.conversation:
+            # Before the choice, and in the same step: they become durable together.
+            self._context.happened(
+                ConversationKept(
+                    at=now,
+                    match_id=pending.match.match_id,
+                    attempt=pending.match.attempt,
+                    turn=pending.turn,
+                    conversation=choice.conversation,
+                )
+            )
         if isinstance(choice, Considered):
             self._choose(pending, choice, now)
         else:
@@ -332,6 +419,12 @@ class Choices:
 
     def _choose(self, pending: PendingChoice, choice: Considered, now: float) -> None:
         match = pending.match
+        # The strategy answered the first call; the others only repeat it.
+        first = pending.waiting[0]
+        is_final = choice.choice in options_of(first.call)
+        receipt = ""
+        if is_final and first.key is not None:
+            receipt = self._receipt(match, first.call, first.key, choice.choice)
         answer = ChoiceGiven(
             at=now,
             match_id=match.match_id,
@@ -340,10 +433,23 @@ class Choices:
             turn=pending.turn,
             choice=choice.choice,
             provenance=choice.provenance,
+            final=is_final,
+            receipt=receipt,
+            talk=choice.talk,
         )
         self._context.happened(answer)
         for waiting in pending.waiting:
             self._answer(waiting, match, answer, now)
+
+    def _receipt(self, match: InvitedMatch, call: ChoiceCall, key: str, choice: str) -> str:
+        """Sign a choice, or return nothing if the call does not say which turn it is about."""
+        seen = NOTHING
+        turn = call.turn or 1
+        if isinstance(call, GameMoveCall):
+            if call.turn is None:
+                return ""
+            seen = seen_in(msgspec.to_builtins(call.move_request))
+        return signature(match.invitation, self._context.membership.league_id, key, turn, choice, seen)
 
     def _fail(self, pending: PendingChoice, failure: NoChoice, now: float) -> None:
         # After an outage the league may have the match played again, so the error says that it was one.

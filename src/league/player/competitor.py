@@ -1,11 +1,12 @@
 """The player as a role: it passes each request to the part that handles it.
 
-Theory of operation. A player has five parts that share one context:
+Theory of operation. A player has six parts that share one context:
 
 - `Membership` registers, and knows the manager and our tokens (membership.py);
 - `RefereeMessages` and `Choices` play matches (matches.py, choices.py);
 - `ManagerMessages` and `ManagerQueries` follow the league and ask the manager (league.py);
 - `StatusPoll` asks the manager how the league stands when nothing else happens (status_poll.py);
+- `Protests` tells the manager when a referee or a table contradicts what we know (protests.py);
 - `PlayerMemory` is the state that events build (memory.py, history.py).
 
 Its life is that of every agent: INIT, REGISTERED, ACTIVE, SHUTDOWN (lifecycle.py). `Registered` ends the first state,
@@ -52,7 +53,9 @@ from league.player.history import PastMatches
 from league.player.league_queries import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
+from league.player.missed_matches import MissedMatches
 from league.player.player_context import PlayerContext, with_sender
+from league.player.protests import Protests
 from league.player.strategies import Turn
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError
@@ -104,12 +107,16 @@ class Competitor(RoleMachine):
         context.membership = self._membership
         context.credentials = Credentials(self._membership, self._secrets, context.memory)
         self._memory = context.memory
-        self._choices = Choices(context)
         self._queries = ManagerQueries(context)
+        self._protests = Protests(context, self._queries)
+        self._choices = Choices(context, self._protests)
         self._status = StatusPoll(context, self._membership, self._is_idle, self._learned_end)
         context.show_token = self._status.show_token
         self._league = ManagerMessages(context, self._queries)
         self._league.on_ended = self._ended
+        self._missed = MissedMatches(context, self._queries)
+        self._protests.on_stats = self._missed.learn
+        self._league.on_round_ended = self._round_ended
         self._membership.registration.on_registered = self._registered
         self._membership.registration.on_new_league = self._leave_league
         self._early = EarlyLetters(self._membership, self._take)
@@ -133,7 +140,7 @@ class Competitor(RoleMachine):
         )
 
     def _new_handlers(self) -> Mapping[type[Message], Handler]:
-        matches = RefereeMessages(self._context, self._choices)
+        matches = RefereeMessages(self._context, self._choices, self._protests)
         return {
             GameInvitation: matches.invited,
             ChooseParityCall: self._choices.called,
@@ -167,6 +174,12 @@ class Competitor(RoleMachine):
         match = self._memory.matches.by(match_id, referee_id)
         return match is not None and is_of_kit(match.invitation.conversation_id)
 
+    def is_of_league(self, match_id: str, referee_id: str) -> bool:
+        """Return True if this match belongs to the league we are a member of, and not to somebody who spars with us."""
+        match = self._memory.matches.by(match_id, referee_id)
+        league_id = self._membership.league_id
+        return bool(self.agent_id) and match is not None and match.invitation.league_id in ("", league_id)
+
     @property
     def agent_id(self) -> str:
         """The id the manager gave us; empty before we are registered."""
@@ -186,6 +199,11 @@ class Competitor(RoleMachine):
     def rejected(self) -> Refusal | None:
         """Why the manager rejected us for good, if it did."""
         return self._membership.registration.rejected
+
+    @property
+    def findings(self) -> str:
+        """What the manager found out about us when we registered, for people."""
+        return self._membership.registration.findings
 
     @property
     def pending(self) -> Refusal | None:
@@ -287,6 +305,10 @@ class Competitor(RoleMachine):
         self._step = Step()
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
+
+    def _round_ended(self, round_id: int, standings: LeagueStandingsUpdate | None, now: float) -> None:
+        if not self._protests.round_ended(round_id, standings, now):
+            self._missed.look(standings, now)
 
     # --- the end of a league ------------------------------------------------------------------------------------------
 

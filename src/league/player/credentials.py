@@ -40,6 +40,8 @@ class SenderIdentity(Struct, frozen=True):
     """The token is right, or there is no way to check it under this manager."""
     is_proven: bool = False
     """Nobody else could show this token."""
+    is_derived: bool = False
+    """The token was derived from `key`, by the manager, for this sender alone."""
 
 
 Claim = tuple[str | None, str | None, str, int]
@@ -107,7 +109,7 @@ class Credentials:
                 # Matches and leagues show the same tokens many times: deriving each once is enough.
                 if len(self._proven) >= PROVEN:
                     self._proven.clear()
-                identity = SenderIdentity(name, key, trusted=True, is_proven=True)
+                identity = SenderIdentity(name, key, trusted=True, is_proven=True, is_derived=True)
                 self._proven[claim] = identity
                 return identity
         announced = self._memory.referees.get(match_id)

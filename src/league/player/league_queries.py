@@ -4,8 +4,9 @@ player's own queries (LEAGUE_QUERY). Queries do not survive a crash: the player'
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+from msgspec import Struct, structs
 
 from league.calling.delivery import (
     Delivery,
@@ -38,7 +39,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import QueryParams
+from league.protocol.parts import Head, QueryParams
 from league.protocol.versions import PROTOCOL
 
 POLICY: Final = Policy(
@@ -52,8 +53,7 @@ Notification = RoundNotification | LeagueCompleted
 RoundAck = TypeVar("RoundAck", RoundAnnouncementAck, RoundCompletedAck, StandingsUpdateAck)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryAnswer:
+class QueryAnswer(Struct, frozen=True):
     """The end of a query: the manager's response, or the error code it ended with."""
 
     key: str
@@ -89,6 +89,23 @@ class ManagerQueries:
         query = self._query(query_type, params, now)
         query.on_end = lambda query, outcome, _: _ended(query, outcome, tell)
         query.on_attempt_failed = lambda query, failed, _: _attempt_failed(query, failed, tell)
+        self._context.calls.deliver([query], now)
+
+    def ask_for_us(
+        self,
+        query_type: str,
+        params: QueryParams,
+        now: float,
+        then: Callable[[QueryAnswer, float], None] = lambda *_: None,
+    ) -> None:
+        """Ask the manager for our own purposes: the player's code is not told of it."""
+
+        def ended(query: Delivery, outcome: Ending, later: float) -> None:
+            if outcome is Ending.ANSWERED:
+                then(QueryAnswer("", query_type, _response_in(query.answer)), later)
+
+        query = self._query(query_type, params, now)
+        query.on_end = ended
         self._context.calls.deliver([query], now)
 
     def _query(self, query_type: str, params: QueryParams, now: float) -> Delivery:
@@ -173,6 +190,13 @@ def _error_in(content: Content | None) -> tuple[str, str]:
     return "E038", "the answer is no LEAGUE_QUERY_RESPONSE"
 
 
+def _fields_of(head: Head | None) -> dict[str, Any]:
+    """Return the head of the manager's journal as events have it (Any: spread into one)."""
+    if head is None:
+        return {}
+    return {"head_seq": head.seq, "head_digest": head.digest}
+
+
 class ManagerMessages:
     """Follows the league; every notification is acknowledged."""
 
@@ -180,6 +204,7 @@ class ManagerMessages:
         self.announcement: RoundAnnouncement | None = None
         self.standings: LeagueStandingsUpdate | None = None
         self.on_ended: Callable[[LeagueEnded, float], None] = lambda *_: None
+        self.on_round_ended: Callable[[int, LeagueStandingsUpdate | None, float], None] = lambda *_: None
         self._context = context
         self._memory = context.memory
         self._queries = queries
@@ -233,7 +258,10 @@ class ManagerMessages:
         context = self._context
         sender = self._identify(message, now)
         if message.round_id > self._memory.ended_round:
-            context.happened(RoundEnded(at=now, round_id=message.round_id))
+            table = self.standings
+            head = table.head if table is not None and table.round_id == message.round_id else None
+            context.happened(RoundEnded(at=now, round_id=message.round_id, **_fields_of(head)))
+            self.on_round_ended(message.round_id, self.standings, now)
         context.reply(letter, self._acknowledgement(RoundCompletedAck, message, sender, now))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
@@ -270,8 +298,7 @@ class ManagerMessages:
 
     def league_completed(self, letter: Letter, message: LeagueCompleted, now: float) -> None:
         """Handle LEAGUE_COMPLETED."""
-        # The end is final, so its sender must prove to be the manager if there is any way to.
-        sender = self._identify(message, now, must_prove=True)
+        sender = self._identify(message, now)
         fields = self._context.acknowledgement(message, sender, now)
         # A player that never was a member has no league that could end.
         if self._memory.state != "INIT":
@@ -282,15 +309,26 @@ class ManagerMessages:
         """End the league; it may end once more, with another table, after a match was played again."""
         memory = self._memory
         result = result_in(message, self._context.membership.agent_id)
-        final = (result.rank, result.points)
-        if memory.is_over and memory.champion == result.champion_id and memory.final == final:
-            return
         event = LeagueEnded(
             at=now,
             champion=result.champion_id,
-            rank=result.rank,
-            points=result.points,
+            players=len(result.table),
+            **_fields_of(message.head),
         )
+        row = result.mine
+        if row is not None:
+            event = structs.replace(
+                event,
+                rank=row.rank,
+                points=row.points,
+                played=row.played,
+                wins=row.wins,
+                draws=row.draws,
+                losses=row.losses,
+            )
+        end = memory.end
+        if memory.is_over and end is not None and structs.replace(event, at=end.at) == end:
+            return
         self.on_ended(event, now)
         self._context.tell(result)
 
@@ -298,18 +336,21 @@ class ManagerMessages:
         """Handle LEAGUE_ERROR as a message of its own: show it to the player's code, and do nothing else."""
         context = self._context
         sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))
-        context.check_token(sender, error, now)
+        context.check_token(sender, error, now, must_prove=context.membership.derived_tokens)
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
 
-    def _identify(self, message: Notification, now: float, *, must_prove: bool = False) -> SenderIdentity:
-        """Identify the sender of what only our manager says, about our league."""
+    def _identify(self, message: Notification, now: float) -> SenderIdentity:
+        """Identify the sender of what only our manager says, about our league.
+
+        A manager that derives tokens shows one with everything it says, so anybody else is refused in every profile.
+        """
         context = self._context
         sender = context.credentials.identify((message.sender, message.auth_token, *NO_MATCH))
         if not sender.trusted:
             # Perhaps the manager goes by another token of ours than we do.
             context.show_token(now)
-            context.check_token(sender, message, now, must_prove=must_prove)
+            context.check_token(sender, message, now, must_prove=context.membership.derived_tokens)
         if message.league_id != context.membership.league_id:
             context.check_league(message.league_id)
         return sender

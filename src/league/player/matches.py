@@ -6,13 +6,14 @@ from typing import Final
 
 import msgspec
 
-from league.events import GameEnded, InvitationAnswered
+from league.events import ChoiceGiven, GameEnded, InvitationAnswered
 from league.machine import Letter
-from league.player.choices import Choices
+from league.player.choices import Choices, signature
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
 from league.player.player_context import NO_CONVERSATION, PlayerContext
+from league.player.protests import Protests
 from league.protocol import timestamps
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import (
@@ -23,10 +24,13 @@ from league.protocol.messages import (
     GameOver,
     GameOverAck,
 )
+from league.protocol.receipts import DECLINED
 from league.protocol.versions import PROTOCOL
 
 REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
 """The codes by which a referee asks for a correction of a wrong answer (R-39 c)."""
+WRONG_CHOICE: Final = frozenset({"E004", "E024"})
+"""The codes that call the choice itself wrong."""
 FOREIGN_WRONG_MOVE: Final = "E002"
 """Referees by others say this of a wrong move."""
 
@@ -34,10 +38,11 @@ FOREIGN_WRONG_MOVE: Final = "E002"
 class RefereeMessages:
     """Joins matches and learns how they end."""
 
-    def __init__(self, context: PlayerContext, choices: Choices) -> None:
+    def __init__(self, context: PlayerContext, choices: Choices, protests: Protests) -> None:
         self._context = context
         self._memory = context.memory
         self._choices = choices
+        self._protests = protests
 
     # --- GAME_INVITATION ----------------------------------------------------------------------------------------------
 
@@ -52,6 +57,8 @@ class RefereeMessages:
             self._check_league(invitation, sender, now)
         if invitation.player_id != context.membership.agent_id:
             context.check_player(invitation.player_id)
+        if invitation.attempt is not None:
+            self._check_commitment(invitation)
         if earlier is not None and self._is_answered(earlier, invitation, sender):
             match = earlier
         else:
@@ -69,6 +76,7 @@ class RefereeMessages:
                 player_id=match.player_id,
                 arrival_timestamp=timestamps.write(match.invitation.at),
                 accept=match.invitation.accepted,
+                receipt=match.invitation.receipt or None,
             ),
         )
 
@@ -81,6 +89,15 @@ class RefereeMessages:
             # Referees by others may call every league by one name.
             deviation = Violation("E028", "league_id", error.detail, "GAME_INVITATION.league_id")
             self._context.record(sender.id, deviation, now)
+
+    def _check_commitment(self, invitation: GameInvitation) -> None:
+        """Refuse another `draw_commitment` for an attempt that has one: an attempt has one draw."""
+        for match in self._memory.matches.of(invitation.match_id):
+            promised = match.invitation.draw_commitment
+            is_same_attempt = match.trusted and match.stated_attempt == invitation.attempt
+            if is_same_attempt and promised and promised != invitation.draw_commitment:
+                detail = f"attempt {invitation.attempt} of {invitation.match_id} has another draw_commitment"
+                raise PeerError("E023", detail)
 
     def _is_answered(
         self,
@@ -116,25 +133,32 @@ class RefereeMessages:
                 f"a later attempt of {invitation.match_id} has begun",
             )
         membership = self._context.membership
-        self._context.happened(
-            InvitationAnswered(
-                at=now,
-                match_id=invitation.match_id,
-                attempt=attempt,
-                stated_attempt=invitation.attempt or 0,
-                game_type=invitation.game_type,
-                player_id=membership.agent_id or invitation.player_id or membership.meta.display_name,
-                opponent_id=invitation.opponent_id,
-                role=invitation.role_in_match,
-                accepted=invitation.game_type in membership.meta.game_types,
-                round_id=invitation.round_id,
-                referee_id=sender.id,
-                conversation_id=invitation.conversation_id or NO_CONVERSATION,
-                trusted=sender.trusted,
-                token_digest=digest_of(invitation.auth_token),
-                referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
-            )
+        accepted = invitation.game_type in membership.meta.game_types
+        answer = InvitationAnswered(
+            at=now,
+            match_id=invitation.match_id,
+            attempt=attempt,
+            stated_attempt=invitation.attempt or 0,
+            league_id=invitation.league_id or "",
+            game_type=invitation.game_type,
+            player_id=membership.agent_id or invitation.player_id or membership.meta.display_name,
+            opponent_id=invitation.opponent_id,
+            role=invitation.role_in_match,
+            accepted=accepted,
+            round_id=invitation.round_id,
+            referee_id=sender.id,
+            conversation_id=invitation.conversation_id or NO_CONVERSATION,
+            trusted=sender.trusted,
+            token_digest=digest_of(invitation.auth_token),
+            referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
+            draw_commitment=invitation.draw_commitment or "",
+            share_commitment=invitation.share_commitment or "",
+            signs=membership.signs_choices and sender.is_derived and invitation.attempt is not None,
         )
+        if answer.signs and not accepted and sender.key is not None:
+            receipt = signature(answer, membership.league_id, sender.key, 0, DECLINED)
+            answer = msgspec.structs.replace(answer, receipt=receipt)
+        self._context.happened(answer)
         match = self._memory.matches.by(invitation.match_id, sender.id)
         assert match is not None
         return match
@@ -165,11 +189,19 @@ class RefereeMessages:
         sender = self._context.authenticate(error, match_id, attempt, now)
         if match is not None and self._context.is_referee(letter, error, sender, match_id):
             turn = match.last_turn
-            if turn is not None and _is_about(error, match, match.answers[turn].choice):
-                self._choices.refused(match, turn, _code_of(error), now)
+            answer = match.answers[turn] if turn is not None else None
+            if answer is not None and _is_about(error, match, answer.choice):
+                self._reject(match, answer, _code_of(error), now)
         self._context.tell(error_in(error, sender.trusted))
         fields = self._context.acknowledgement(error, sender, now, match)
         self._context.reply(letter, GameErrorAck(**fields, match_id=error.match_id))
+
+    def _reject(self, match: InvitedMatch, answer: ChoiceGiven, code: str, now: float) -> None:
+        """Forget a wrong choice. One that was among the options is final, whatever the referee says about it."""
+        if not answer.final:
+            self._choices.refused(match, answer.turn, code, now)
+        elif code in WRONG_CHOICE:
+            self._protests.choice_rejected(match, answer, now)
 
     # --- GAME_OVER ----------------------------------------------------------------------------------------------------
 
@@ -242,6 +274,8 @@ class RefereeMessages:
         if match.referee_id == sender.id:
             self._choices.drop(match, "E023", f"{over.match_id} is over")
         result = msgspec.to_builtins(over.game_result)
+        if match.referee_id == sender.id:
+            self._protests.game_over(match, result, now)
         if over.reason is not None:
             result.setdefault("reason", over.reason)
         self._context.happened(

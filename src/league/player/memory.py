@@ -15,11 +15,11 @@ an earlier league is left over, since its match ids come again in the next one; 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from msgspec import structs
+from msgspec import Struct, structs, to_builtins
 
 from league.events import (
     AgentState,
@@ -31,13 +31,18 @@ from league.events import (
     GameEnded,
     InvitationAnswered,
     LeagueEnded,
+    MatchMissed,
+    ProtestMade,
     Registered,
     RoundAnnounced,
     RoundEnded,
     Withdrawn,
 )
+from league.games import registry
+from league.games.contract import LEAGUE_POINTS, PLAYER_A, PLAYER_B, SEATS, Seat, opponent
 from league.lifecycle import after
-from league.player.history import REMEMBERED, History, past_match
+from league.player.history import REMEMBERED, History, PastMatch, past_match
+from league.protocol.experiment import Provenance
 
 TURNS: Final = 1_000
 """Maximum number of answers kept in one match; no game has so many turns."""
@@ -72,6 +77,11 @@ class InvitedMatch:
         """The attempt as this match's tokens number it."""
         self.answers: dict[int, ChoiceGiven] = {}
         """Our choices by turn, in the order in which they were given; dropped when the match is over."""
+        self.signed: dict[int, ChoiceGiven] = {}
+        """Those of them that we signed; kept, because a protest may need them."""
+        self.shown: set[int] = set()
+        """The turns whose receipts the manager got, because we were asked again. Not in the journal."""
+        self.protested = False
         self.superseded = False
         """A later attempt counts."""
         self.over = False
@@ -127,6 +137,8 @@ class InvitedMatch:
             "answers": [(turn, answer.choice) for turn, answer in self.answers.items()],
             "superseded": self.superseded,
             "over": self.over,
+            "signed": [(turn, answer.receipt) for turn, answer in self.signed.items()],
+            "protested": self.protested,
         }
 
 
@@ -178,6 +190,8 @@ class InvitedMatches:
         if match is not None:
             match.answers.pop(event.turn, None)  # the newest comes last
             match.answers[event.turn] = event
+            if event.receipt:
+                match.signed[event.turn] = event
             if len(match.answers) > TURNS:
                 _forget_first(match.answers)
 
@@ -187,6 +201,12 @@ class InvitedMatches:
         # It may be gone already: a GAME_ERROR and a repeated call say the same.
         if match is not None:
             match.answers.pop(event.turn, None)
+
+    def protested(self, event: ProtestMade) -> None:
+        """Note that we protested against this attempt."""
+        match = self._by_match.get(event.match_id, _NOBODY).get(event.referee_id)
+        if match is not None and match.attempt == event.attempt:
+            match.protested = True
 
     def ended(self, event: GameEnded) -> InvitedMatch | None:
         """End a match. Return it as the referee that ended it invited us to it, or else as the last one did."""
@@ -215,8 +235,7 @@ def _forget_first(entries: dict[Any, Any]) -> None:
     del entries[next(iter(entries))]
 
 
-@dataclass(frozen=True, slots=True)
-class FailedChoice:
+class FailedChoice(Struct, frozen=True):
     """A choice our strategy was asked for and did not make."""
 
     match_id: str
@@ -242,7 +261,9 @@ class PlayerMemory:
             # A new league replaces `matches`, so its method must not be bound here.
             ChoiceRefused: lambda event: self.matches.refused(event),
             ChoiceFailed: self._choice_failed,
+            ProtestMade: lambda event: self.matches.protested(event),
             GameEnded: self._game_ended,
+            MatchMissed: lambda event: self.missed.add(event.match_id),
             LeagueEnded: self._league_ended,
             Withdrawn: self._withdrawn,
         }
@@ -259,14 +280,18 @@ class PlayerMemory:
         self.announced_round = 0
         self.ended_round = 0
         self.champion: str | None = None
-        self.final: tuple[int | None, int | None] = (None, None)
-        """Rank and points in the final table."""
+        self.end: LeagueEnded | None = None
+        """The end of the league, with our row of the final table."""
         self.referees: dict[str, AnnouncedReferee] = {}
         """By match, as the manager announced them."""
         self.matches = InvitedMatches()
         self.history = History()
+        self.tally = Tally()
+        self.missed: set[str] = set()
+        """Matches that ended while we were away."""
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
         self.tokens_spent = 0
+        self.cost_spent = 0.0
         self._playing: tuple[str, str] | None = None
         """Match and referee of the match we joined last."""
 
@@ -304,12 +329,14 @@ class PlayerMemory:
             "announced_round": self.announced_round,
             "ended_round": self.ended_round,
             "champion": self.champion,
-            "final": self.final,
+            "final": to_builtins(self.end),
             "referees": {match_id: structs.asdict(referee) for match_id, referee in self.referees.items()},
             "matches": self.matches.snapshot(),
             "history": self.history.snapshot(),
-            "failures": [asdict(failure) for failure in self.failures],
+            "missed": sorted(self.missed),
+            "failures": [structs.asdict(failure) for failure in self.failures],
             "tokens_spent": self.tokens_spent,
+            "cost_spent": self.cost_spent,
             "playing": self._playing,
         }
 
@@ -352,11 +379,15 @@ class PlayerMemory:
     def _choice_given(self, event: ChoiceGiven) -> None:
         self.matches.chosen(event)
         if event.provenance:
-            self.tokens_spent += event.provenance.tokens
+            self._spent(event.provenance)
+
+    def _spent(self, provenance: Provenance) -> None:
+        self.tokens_spent += provenance.tokens
+        self.cost_spent += provenance.cost
 
     def _choice_failed(self, event: ChoiceFailed) -> None:
         if event.provenance:
-            self.tokens_spent += event.provenance.tokens
+            self._spent(event.provenance)
         self.failures.append(FailedChoice(event.match_id, event.turn, event.detail))
 
     def _game_ended(self, event: GameEnded) -> None:
@@ -368,12 +399,57 @@ class PlayerMemory:
             match.referee_id,
         ):
             self._playing = None
-        self.history.add(past_match(event, match.player_id, match.invitation.role))
+        row = past_match(event, match.player_id, match.invitation.role)
+        self.tally.count(row, self.history.by_match.get(row.match_id))
+        self.history.add(row)
 
     def _league_ended(self, event: LeagueEnded) -> None:
         self.state = after(self.state, "league_end")
         self.champion = event.champion
-        self.final = (event.rank, event.points)
+        self.end = event
 
     def _withdrawn(self, _: Withdrawn) -> None:
         self.state = after(self.state, "withdraw")
+
+
+@dataclass(slots=True)
+class Tally:
+    """The matches that have ended, also those that the history has forgotten, and our points of them."""
+
+    played: int = 0
+    points: int = 0
+
+    def count(self, row: PastMatch, earlier_row: PastMatch | None) -> None:
+        """Count a match, perhaps in place of its earlier row."""
+        if earlier_row is None:
+            self.played += 1
+        else:
+            self.points -= points_of(earlier_row)
+        self.points += points_of(row)
+
+
+def points_of(row: PastMatch) -> int:
+    """Our points of a match, by the scoring of its game."""
+    game = registry.find(row.game_type)
+    scoring = game.scoring if game else LEAGUE_POINTS
+    our_seat = PLAYER_A if row.role == "PLAYER_A" else PLAYER_B
+    winner = None
+    if row.outcome == "WIN":
+        winner = our_seat
+    elif row.winner is not None:
+        winner = opponent(our_seat)
+    returns = _returns(row, our_seat) if scoring.by_margin else ()
+    return scoring.points(winner, row.status == "TECHNICAL_LOSS", returns)[our_seat]
+
+
+def _returns(row: PastMatch, our_seat: Seat) -> Sequence[float]:
+    """What each seat got, by GAME_OVER; nothing if it does not say so."""
+    returns = row.game_result.get("returns")
+    if not isinstance(returns, dict) or len(returns) != len(SEATS) or row.opponent_id not in returns:
+        return ()
+    # Referees by others may write anything here.
+    if not all(isinstance(value, int | float) for value in returns.values()):
+        return ()
+    theirs = returns[row.opponent_id]
+    ours = next(value for player, value in returns.items() if player != row.opponent_id)
+    return (ours, theirs) if our_seat == PLAYER_A else (theirs, ours)

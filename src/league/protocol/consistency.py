@@ -15,6 +15,8 @@ from league.protocol import versions
 from league.protocol.errors import Stage, Violation
 
 MAX_CONCURRENT_MATCHES = 10
+MOST_CONCURRENT_MATCHES = 64
+"""The bound for referees with a `token_scheme`: they follow this specification, and queue what they cannot play yet."""
 MAX_ROWS = 100
 TABLES: Mapping[str, str] = {
     "LEAGUE_STANDINGS_UPDATE": "standings",
@@ -236,7 +238,10 @@ def too_many_rows(message_type: str, rows: object) -> tuple[Violation, ...]:
 
 def too_many_matches(message: Fields, limit: int) -> Iterator[Violation]:
     """The violation of the bound of max_concurrent_matches, which is a setting of the league (R-28)."""
-    value = _inner(message, "referee_meta").get("max_concurrent_matches")
+    meta = _inner(message, "referee_meta")
+    value = meta.get("max_concurrent_matches")
+    if meta.get("token_scheme"):
+        limit = max(limit, MOST_CONCURRENT_MATCHES)
     if isinstance(value, int) and value > limit:
         path = "referee_meta.max_concurrent_matches"
         detail = f"must be at most {limit}, not {value}"

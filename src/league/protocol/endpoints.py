@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import (
     IPv4Address,
@@ -23,6 +22,8 @@ from ipaddress import (
     ip_network,
 )
 from typing import Final, Literal
+
+from msgspec import Struct
 
 URL_MAX: Final = 2048
 PORT_MAX: Final = 65535
@@ -42,8 +43,7 @@ class BadAddressError(ValueError):
     """This is not an address; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A parsed address."""
 
     scheme: str
@@ -242,8 +242,7 @@ def ip_of(text: str) -> IpAddress | None:
 # --- the policy -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """A place the operator allows: a network or a name, at one port or at every port."""
 
     network: IpNetwork | None
@@ -287,8 +286,7 @@ def _is_loopback(ip: IpAddress) -> bool:
     return ip.is_loopback
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointPolicy:
+class EndpointPolicy(Struct, frozen=True):
     """Which endpoints may be registered and called.
 
     `origin` is the address of whoever named an endpoint: an agent that registers, or an agent's manager.

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from msgspec import Struct
+
 
 class Family(IntEnum):
     """The thousands of a JSON-RPC error number: which exchange it belongs to."""
@@ -53,8 +55,7 @@ _SEVERITIES = {
 _SEVERITY = {code: severity for severity, codes in _SEVERITIES.items() for code in codes.split()}
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
+class ErrorRow(Struct, frozen=True):
     """One row of the catalogue.
 
     `numbers` is one number for all families, or a number for each family; families without one get
@@ -179,6 +180,8 @@ _ROWS = (
              "another agent has registered this endpoint"),
     ErrorRow("E045", "PROVIDER_UNAVAILABLE", 4014, Retry.YES,
              "the player cannot choose, because the service that chooses for it does not answer"),
+    ErrorRow("E046", "FALLBACK_REFUSED", 4015, Retry.NO,
+             "the player's language model did not choose, and this league accepts no fallback"),
     ErrorRow("E099", "INTERNAL_ERROR", -32603, Retry.YES,
              "a bug in the answering agent: the text is fixed and has an incident id"),
 )  # fmt: skip
@@ -206,8 +209,7 @@ class Stage(IntEnum):
     VERDICT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One violated clause: its error code, its place, a sentence for the author, and the id of the requirement.
 
     A lenient violation is an error in `strict`, and is recorded as a deviation in `compat`.
@@ -266,6 +268,8 @@ _FOREIGN: Mapping[tuple[str, str], str] = {
     ("E013", "AUTH_TOKEN_MISSING"): "E011",
     ("E021", "DUPLICATE_NAME"): "E022",
 }
+FIRST_NUMBER = 1000
+"""The documents' numbers of errors begin here."""
 _TOKEN_NUMBERS = frozenset({12, 3001, 4001, 5001, 6001})
 
 
@@ -288,6 +292,12 @@ def read_foreign(
         return by_code
     # Under an unknown name, the code may mean anything.
     return by_number
+
+
+def is_documented(number: int | None) -> bool:
+    """True for the number of an error that a document knows, in whatever exchange: whoever sends it has understood the
+    call. JSON-RPC's own numbers say nothing of the kind."""
+    return number is not None and number >= FIRST_NUMBER and _by_number(number) != "E099"
 
 
 def _by_number(number: int | None) -> str:

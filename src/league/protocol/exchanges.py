@@ -12,7 +12,8 @@ Times come from the documents (R-16, R-18, R-54). A league may change only the t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from league.protocol.errors import Family
 from league.protocol.table_key import TableKey
@@ -26,8 +27,7 @@ class Role(TableKey):
     PLAYER = "player"
 
 
-@dataclass(frozen=True, slots=True)
-class RetrySchedule:
+class RetrySchedule(Struct, frozen=True):
     """What happens without an answer: the pauses before the next attempts."""
 
     delays_s: tuple[float, ...] = ()
@@ -54,8 +54,7 @@ UNTIL_ACKNOWLEDGED = RetrySchedule(THREE, then_every_s=(4.0, 8.0, 16.0, 30.0))
 IF_REFUSED = RetrySchedule(THREE, refused_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One row: a message, its replies, its names as a JSON-RPC method, its limit and its retries."""
 
     message_type: str
@@ -99,6 +98,10 @@ _ROWS = (
     Exchange("LEAGUE_ERROR", _LM, _MEMBERS, ("LEAGUE_ERROR_ACK",), "notify_league_error", Family.NOTIFICATION),
     Exchange("MATCH_RESULT_REPORT", _REF, _LM, ("MATCH_RESULT_ACK",), "report_match_result", Family.REPORT,
              retries=UNTIL_ACKNOWLEDGED),
+    Exchange("MATCH_TROUBLE", _REF, _LM, ("MATCH_TROUBLE_RESPONSE",), "report_match_trouble", Family.REPORT,
+             limit_s=15.0, retries=UNTIL_ACKNOWLEDGED),
+    Exchange("DRAW_REQUEST", _REF, _LM, ("DRAW_RESPONSE",), "request_draw", Family.REPORT,
+             retries=UNTIL_ACKNOWLEDGED),
     Exchange("LEAGUE_QUERY", _MEMBERS, _LM, ("LEAGUE_QUERY_RESPONSE",), "league_query",
              Family.QUERY, retries=RETRIED),
 )  # fmt: skip
@@ -113,6 +116,8 @@ _SPEAKERS: Mapping[str, tuple[Role, ...]] = {
     "GAME_MOVE_RESPONSE": _PL,
     "LEAGUE_QUERY_RESPONSE": _LM,
     "MATCH_RESULT_ACK": _LM,
+    "MATCH_TROUBLE_RESPONSE": _LM,
+    "DRAW_RESPONSE": _LM,
     "STANDINGS_UPDATE_ACK": _PL,
     "GAME_OVER_ACK": _PL,
     "GAME_ERROR_ACK": _PL,

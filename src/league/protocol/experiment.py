@@ -4,6 +4,7 @@ loses anything."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -12,6 +13,8 @@ from msgspec import Meta, Struct
 from league.protocol.fields import Count, Text
 
 Amount = Annotated[float, Meta(ge=0, le=1e9)]
+Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+Words = Annotated[str, Meta(max_length=100)]
 T = TypeVar("T")
 
 
@@ -45,10 +48,31 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Not counting `waited_s`."""
     waited_s: Amount = 0.0
     """Because of a rate limit."""
+    cost: Amount = 0.0
+    """By the player's own prices."""
+    fallback_reason: Words = ""
+    """Why the model did not choose; several reasons are separated by commas."""
+    conversation_sha256: Digest = ""
+    """The digest of what was said, which the player keeps. For several choices, the digest of the digests so far and
+    the next one."""
 
     def plus(self, other: Provenance) -> Provenance:
-        """The sums of both."""
-        return Provenance(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
+        """The sums of both; `other` comes later."""
+        sums: dict[str, Any] = {}
+        for name in _NUMBERS:
+            amount = getattr(other, name)
+            # A default plus a default stays one, and is left out of messages.
+            sums[name] = getattr(self, name) + amount if amount else getattr(self, name)
+        reasons = dict.fromkeys(filter(None, (*self.fallback_reason.split(", "), *other.fallback_reason.split(", "))))
+        digest = self.conversation_sha256 or other.conversation_sha256
+        if self.conversation_sha256 and other.conversation_sha256:
+            digest = sha256(f"{self.conversation_sha256}{other.conversation_sha256}".encode()).hexdigest()
+        return Provenance(**sums, fallback_reason=", ".join(reasons), conversation_sha256=digest)
+
+
+_NUMBERS = tuple(
+    name for name in Provenance.__struct_fields__ if name not in ("fallback_reason", "conversation_sha256")
+)
 
 
 def said(kind: type[T], value: object) -> T | None:

@@ -17,8 +17,10 @@ from league.protocol import endpoints, timestamps, tokens, versions
 
 INT32_MAX = 2**31 - 1
 NAME_MAX = 50
+MARKUP = ("<", ">", "](")
+"""Never part of a name: names are shown in web pages and documents by many programs (T-07)."""
 SEMVER = "MAJOR.MINOR.PATCH"
-QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_STATUS")
+QUERY_TYPES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_STATUS", "PROTEST")
 
 
 class Finding(NamedTuple):
@@ -91,6 +93,10 @@ def _display_name(text: str) -> Finding | None:
     if has_controls or _UNSEEN.search(text):
         detail = "a name must not contain control, direction-changing or invisible characters"
         return Finding("E008", detail, expected="visible characters")
+    for mark in MARKUP:
+        if mark in text:
+            detail = f"a name must not contain {mark}, which some pages and documents read as markup"
+            return Finding("E008", detail, expected="no markup")
     length = len(text.strip())
     if 1 <= length <= NAME_MAX:
         return None

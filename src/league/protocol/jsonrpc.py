@@ -6,7 +6,8 @@ the message out of its wrapping. `read_call` then judges the message, which must
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeGuard
 
@@ -53,8 +54,7 @@ class _Success(Struct, gc=False, tag_field="jsonrpc", tag="2.0"):
     result: Message | dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RpcCall:
+class RpcCall(Struct, frozen=True):
     """A decoded request.
 
     `id` is None if the caller sent none (R-27); it is answered with null and recorded. A message without JSON-RPC
@@ -70,8 +70,7 @@ class RpcCall:
     """The message came as `envelope` and `payload`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RpcAnswer:
+class RpcAnswer(Struct, frozen=True):
     """A decoded answer: its content, and the JSON-RPC error number if it was an error."""
 
     content: object
@@ -81,6 +80,8 @@ class RpcAnswer:
     """Oddities of its shape."""
     is_tool_error: bool = False
     """A tool of an MCP server was called, and reported that it failed."""
+    message: str = ""
+    """The sentence of a JSON-RPC error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,22 +149,24 @@ def _unwrapped(call: RpcCall) -> RpcCall:
         name = params.get("name")
         method = name if isinstance(name, str) else ""
         # The arguments of a tool may wrap the message once more.
-        return _unwrapped(replace(call, method=method, params=params.get("arguments", {}), convention=Convention.TOOLS))
+        return _unwrapped(
+            structs.replace(call, method=method, params=params.get("arguments", {}), convention=Convention.TOOLS)
+        )
     whole = joined_halves(params)
     if call.method in NESTED_METHODS or whole is not None:
         inner = params.get("message", params) if whole is None else whole
         convention = call.convention
         if convention is Convention.SPEC:
             convention = Convention.NESTED
-        return replace(call, params=inner, convention=convention, is_halved=whole is not None)
+        return structs.replace(call, params=inner, convention=convention, is_halved=whole is not None)
     if call.convention is Convention.TOOLS and "message_type" not in params and len(params) == 1:
         # A tool with a single parameter for the whole message. A registration's `player_meta` is not one.
         ((name, inner),) = params.items()
         if isinstance(inner, dict) and not name.endswith("_meta"):
-            return replace(call, params=inner)
+            return structs.replace(call, params=inner)
     elif call.convention is Convention.SPEC and call.method.upper() in MESSAGES:
         convention = Convention.LOWER if call.method.islower() else Convention.TYPE
-        return replace(call, convention=convention)
+        return structs.replace(call, convention=convention)
     return call
 
 
@@ -267,12 +270,23 @@ def answer_in(value: object) -> RpcAnswer:
         if not isinstance(error, dict) or not is_int(error.get("code")):
             detail = "error must be an object with a whole number as its code"
             raise PeerError("E035", detail, {"field": "error"}, "RPC.error_shape")
-        # Without data, all there is to read is JSON-RPC's own message.
-        content = error.get("data") or {"message": error.get("message")}
-        return RpcAnswer(content, error["code"], is_error=True)
+        return error_answer(error, error["code"])
     if "result" not in value:
         raise PeerError("E035", "an answer must have a result or an error", {"field": "result"}, "RPC.one_answer")
     return RpcAnswer(value["result"])
+
+
+def error_answer(error: Mapping[str, Any], number: int | None) -> RpcAnswer:
+    """Read the error of an answer: the error of the documents is its `data`. Any: JSON of others."""
+    message = str(error.get("message") or "")
+    data = error.get("data")
+    content: object = data
+    if isinstance(data, str) and data:
+        # Often the sentence that matters: JSON-RPC's own says no more than "Invalid params".
+        message = f"{message}: {data}".removeprefix(": ")
+    if not data or not isinstance(data, dict):
+        content = {"message": message}
+    return RpcAnswer(content, number, is_error=True, message=message)
 
 
 def is_int(value: object) -> TypeGuard[int]:

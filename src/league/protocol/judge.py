@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from operator import attrgetter, is_not, ne
 from typing import Any, NamedTuple
 
+from msgspec import Struct, structs
 from msgspec import inspect as ms
 
 from league.protocol.errors import Stage, Violation
@@ -50,8 +51,7 @@ def shown(value: object) -> str:
     return repr(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in a message: the path for people, and the clause for the requirement (without indices and keys)."""
 
     path: str
@@ -312,7 +312,7 @@ def check(
     spec.walk(value, place, report)
     if spec.rule == "reply_timestamp":
         # R-23: a reply never fails because of its time, whatever stands there.
-        report[before:] = [replace(violation, lenient=True) for violation in report[before:]]
+        report[before:] = [structs.replace(violation, lenient=True) for violation in report[before:]]
     if spec.code is not None and len(report) > before:
         # One error with the field's own code takes the place of all others.
         first = report[before]

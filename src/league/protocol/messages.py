@@ -32,8 +32,10 @@ from league.protocol.parts import (
     AnnouncedMatch,
     CallContext,
     Champion,
+    Correction,
     FinalRow,
     GameResult,
+    Head,
     MoveData,
     MoveRequest,
     Object,
@@ -114,18 +116,25 @@ class RegisterResponse(Reply, kw_only=True, frozen=True):
     reason: Annotated[str | UnsetType | None, SAID] = UNSET
     league_id: Text | None = None
     token_scheme: Text | None = None
+    assignment_digest: Text | None = None
+    manager_endpoints: list[Text] | None = None
     error_code: ErrorCode | None = None
     error_name: Text | None = None
     rpc_code: Int32 | None = None
     context: Object | None = None
+    findings: Text | None = None
+    """What a probe of the endpoint found out, for the agent's author (spec section 7.2)."""
 
 
 class RefereeRegisterResponse(RegisterResponse, kw_only=True, frozen=True, tag="REFEREE_REGISTER_RESPONSE"):
     referee_id: Annotated[AssignedRefereeId | UnsetType | None, SAID] = UNSET
+    trouble: Text | None = None
+    draw_scheme: Text | None = None
 
 
 class LeagueRegisterResponse(RegisterResponse, kw_only=True, frozen=True, tag="LEAGUE_REGISTER_RESPONSE"):
     player_id: Annotated[AssignedPlayerId | UnsetType | None, SAID] = UNSET
+    receipts: Text | None = None
 
 
 # --- rounds and standings ---------------------------------------------------------------------------------------------
@@ -151,6 +160,7 @@ class LeagueStandingsUpdate(MemberRequest, kw_only=True, frozen=True, tag="LEAGU
     round_id: Ordinal
     standings: list[StandingsRow]
     version: Count | None = None
+    head: Head | None = None
 
 
 class LeagueCompleted(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_COMPLETED"):
@@ -159,6 +169,7 @@ class LeagueCompleted(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_COMP
     total_matches: Count
     champion: Champion
     final_standings: list[FinalRow]
+    head: Head | None = None
 
 
 # --- a match ----------------------------------------------------------------------------------------------------------
@@ -173,6 +184,7 @@ class GameInvitation(MemberRequest, kw_only=True, frozen=True, tag="GAME_INVITAT
     opponent_id: Text
     player_id: Annotated[Text | None, SAID] = None
     draw_commitment: Text | None = None
+    share_commitment: Text | None = None
     attempt: Ordinal | None = None
 
 
@@ -181,6 +193,7 @@ class GameJoinAck(Reply, kw_only=True, frozen=True, tag="GAME_JOIN_ACK"):
     player_id: Annotated[Text | None, NEEDED] = None
     arrival_timestamp: Annotated[ReplyTimestamp | None, NEEDED] = None
     accept: bool
+    receipt: Text | None = None
 
 
 class ChooseParityCall(MemberRequest, kw_only=True, frozen=True, tag="CHOOSE_PARITY_CALL"):
@@ -189,6 +202,7 @@ class ChooseParityCall(MemberRequest, kw_only=True, frozen=True, tag="CHOOSE_PAR
     game_type: Text
     context: Annotated[CallContext | None, SAID] = None
     deadline: Timestamp
+    turn: Ordinal | None = None
 
 
 class ChooseParityResponse(Reply, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
@@ -196,6 +210,7 @@ class ChooseParityResponse(Reply, kw_only=True, frozen=True, tag="CHOOSE_PARITY_
     player_id: Annotated[Text | None, NEEDED] = None
     parity_choice: ParityChoice
     provenance: Object | None = None
+    receipt: Text | None = None
 
 
 class GameMoveCall(MemberRequest, kw_only=True, frozen=True, tag="GAME_MOVE_CALL"):
@@ -204,6 +219,7 @@ class GameMoveCall(MemberRequest, kw_only=True, frozen=True, tag="GAME_MOVE_CALL
     game_type: Text
     move_request: MoveRequest
     deadline: Timestamp
+    turn: Ordinal | None = None
 
 
 class GameMoveResponse(Reply, kw_only=True, frozen=True, tag="GAME_MOVE_RESPONSE"):
@@ -211,6 +227,7 @@ class GameMoveResponse(Reply, kw_only=True, frozen=True, tag="GAME_MOVE_RESPONSE
     player_id: Annotated[Text | None, NEEDED] = None
     move_data: MoveData
     provenance: Object | None = None
+    receipt: Text | None = None
 
 
 class GameOver(MemberRequest, kw_only=True, frozen=True, tag="GAME_OVER"):
@@ -228,6 +245,43 @@ class MatchResultReport(Request, kw_only=True, frozen=True, tag="MATCH_RESULT_RE
     result: Result
     attempt: Ordinal | None = None
     match_record: list[Any] | None = None
+
+
+class MatchTrouble(Request, kw_only=True, frozen=True, tag="MATCH_TROUBLE"):
+    """A referee asks before it decides a technical loss of a player that did not answer (spec section 8.15)."""
+
+    league_id: Text
+    match_id: Text
+    attempt: Ordinal
+    turn: Count
+    player_id: Text
+    code: ErrorCode
+    behind: bool | None = None
+
+
+class MatchTroubleResponse(Reply, kw_only=True, frozen=True, tag="MATCH_TROUBLE_RESPONSE"):
+    match_id: Text
+    decision: Literal["decide", "wait"]
+    reason: str | None = None
+
+
+class DrawRequest(Request, kw_only=True, frozen=True, tag="DRAW_REQUEST"):
+    """A referee hands in all choices and its seed, and asks for the manager's share of the draw (section 12.1)."""
+
+    league_id: Text
+    match_id: Text
+    attempt: Ordinal
+    choices: Object
+    moves: list[Any] | None = None
+    receipts: Object | None = None
+    draw_seed: Text
+    draw_commitment: Text
+
+
+class DrawResponse(Reply, kw_only=True, frozen=True, tag="DRAW_RESPONSE"):
+    match_id: Text
+    attempt: Ordinal
+    draw_share: Text
 
 
 # --- queries and errors -----------------------------------------------------------------------------------------------
@@ -320,6 +374,7 @@ class MatchResultAck(Reply, kw_only=True, frozen=True, tag="MATCH_RESULT_ACK"):
     status: Literal["ACCEPTED"]
     match_id: Text
     round_id: Ordinal
+    corrected: list[Correction] | None = None
 
 
 _THE_EIGHTEEN: tuple[type[Message], ...] = (
@@ -343,6 +398,7 @@ _THE_EIGHTEEN: tuple[type[Message], ...] = (
     LeagueQueryResponse,
 )
 _MOVES: tuple[type[Message], ...] = (GameMoveCall, GameMoveResponse)
+_AMONG_OURS: tuple[type[Message], ...] = (MatchTrouble, MatchTroubleResponse, DrawRequest, DrawResponse)
 _ACKS: tuple[type[Message], ...] = (
     RoundAnnouncementAck,
     StandingsUpdateAck,
@@ -366,6 +422,8 @@ THE_EIGHTEEN = _by_type(_THE_EIGHTEEN)
 """The protocol's 18 messages, in the documents' order."""
 MOVES = _by_type(_MOVES)
 """The generic twins of CHOOSE_PARITY_*, for games other than even_odd (R-38)."""
+AMONG_OURS = _by_type(_AMONG_OURS)
+"""Messages that pass only between a manager and a referee that both declared them when the referee registered."""
 ACKS = _by_type(_ACKS)
 """The answers to notifications. Any answer that is not an error counts as one (R-04)."""
-MESSAGES: dict[str, type[Message]] = {**THE_EIGHTEEN, **MOVES, **ACKS}
+MESSAGES: dict[str, type[Message]] = {**THE_EIGHTEEN, **MOVES, **AMONG_OURS, **ACKS}

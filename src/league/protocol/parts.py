@@ -49,12 +49,15 @@ class AgentMeta(Part, kw_only=True, frozen=True):
 
 class PlayerMeta(AgentMeta, kw_only=True, frozen=True):
     conditions: Object | None = None
+    receipts: Text | None = None
 
 
 class RefereeMeta(AgentMeta, kw_only=True, frozen=True):
     max_concurrent_matches: Annotated[Ordinal | None, SAID] = None
     enrolment_key: Text | None = None
     token_scheme: Text | None = None
+    trouble: Text | None = None
+    draw_scheme: Text | None = None
 
 
 class Record(Part, kw_only=True, frozen=True):
@@ -95,12 +98,24 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_convention: Text | None = None  # noqa: N815
     player_A_known_as: Text | None = None  # noqa: N815
     player_B_known_as: Text | None = None  # noqa: N815
+    player_A_signs: bool | None = None  # noqa: N815
+    player_B_signs: bool | None = None  # noqa: N815
     player_A_told: list[Text] | None = None  # noqa: N815
     player_B_told: list[Text] | None = None  # noqa: N815
     attempt: Ordinal | None = None
     move_seconds: Seconds | None = None
     retry_delays_s: list[Seconds] | None = None
     record_wanted: bool | None = None
+    trust: Text | None = None
+    fallbacks_refused: bool | None = None
+    share_commitment: Text | None = None
+
+
+class Correction(Part, kw_only=True, frozen=True):
+    """What the manager changed in a report, and why."""
+
+    field: Text
+    reason: Text
 
 
 class RoundSummary(Part, kw_only=True, frozen=True):
@@ -148,11 +163,16 @@ class MoveRequest(Part, kw_only=True, frozen=True):
     move_type: Text
     valid_options: list[str]
     context: Object
+    role: Text | None = None
+    move_format: Text | None = None
+    talk: list[Any] | None = None
+    talk_limit: Ordinal | None = None
 
 
 class MoveData(Part, kw_only=True, frozen=True):
     move_type: Text
     choice: Annotated[str, Meta(extra={"code": "E024"})]
+    talk: str | None = None
 
 
 class GameResult(Part, kw_only=True, frozen=True):
@@ -163,7 +183,12 @@ class GameResult(Part, kw_only=True, frozen=True):
     choices: dict[str, Any]
     reason: Annotated[str | None, SAID] = None
     moves: list[Any] | None = None
+    draws: list[Any] | None = None
+    returns: Object | None = None
+    game_details: Object | None = None
     draw_seed: Text | None = None
+    draw_share: Text | None = None
+    share_commitment: Text | None = None
     attempt: Ordinal | None = None
 
 
@@ -173,9 +198,18 @@ class ResultDetails(Part, kw_only=True, frozen=True):
     status: Annotated[Literal["WIN", "DRAW", "TECHNICAL_LOSS"] | None, SAID] = None
     number_parity: Parity | UnsetType | None = UNSET
     moves: list[Any] | None = None
+    draws: list[Any] | None = None
+    returns: Object | None = None
+    talk: list[Any] | None = None
+    game_details: Object | None = None
     draw_seed: Text | None = None
     faults: Object | None = None
     provenance: Object | None = None
+    draw_commitment: Text | None = None
+    draw_share: Text | None = None
+    share_commitment: Text | None = None
+    receipts: Object | None = None
+    receipts_digest: Text | None = None
 
 
 class Result(Part, kw_only=True, frozen=True):
@@ -184,9 +218,29 @@ class Result(Part, kw_only=True, frozen=True):
     details: Annotated[ResultDetails | None, NEEDED] = None
 
 
+class SignedChoice(Part, kw_only=True, frozen=True):
+    """A choice that a player made, with its receipt. Turn 0 is the answer to an invitation."""
+
+    turn: Count
+    choice: str
+    receipt: Text
+
+
 class QueryParams(Part, kw_only=True, frozen=True):
     player_id: Text | None = None
     round_id: Ordinal | None = None
+    match_id: Text | None = None
+    attempt: Ordinal | None = None
+    why: Text | None = None
+    receipts: list[SignedChoice] | None = None
+    draw_commitment: Text | None = None
+
+
+class Head(Part, kw_only=True, frozen=True):
+    """The end of the manager's journal when a message left: whoever kept it can tell if the journal is rewritten."""
+
+    seq: Count
+    digest: Text
 
 
 class QueryError(Part, kw_only=True, frozen=True):

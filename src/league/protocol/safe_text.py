@@ -125,6 +125,17 @@ def without_tokens(text: str) -> str:
     return mask(text.encode(errors="backslashreplace")).decode(errors="replace")
 
 
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal, or turn the direction of the text around them."""
+
+
+def steady(text: str) -> str:
+    """The text with characters that steer written as escapes; a page may show everything else."""
+    if text.isprintable():
+        return text
+    return _STEERING.sub(lambda char: ascii(char[0])[1:-1], text)
+
+
 def escaped(text: str, keep: str = "") -> str:
     """The text with unprintable characters written as escapes, except for those in `keep`."""
     if text.isprintable():

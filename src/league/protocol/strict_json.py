@@ -101,25 +101,25 @@ def _refuse(clause: str, detail: str) -> NoReturn:
     raise PeerError("E034", detail, {"expected_format": "JSON (RFC 8259) in UTF-8"}, clause)
 
 
-def is_too_deep(raw: bytes) -> bool:
+def is_too_deep(raw: bytes, depth: int = MAX_DEPTH) -> bool:
     """Whether it is nested deeper than allowed."""
     # Few texts have enough brackets for that.
-    return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _too_deep(raw)
+    return raw.count(b"[") + raw.count(b"{") > depth and _too_deep(raw, depth)
 
 
-def _too_deep(raw: bytes) -> bool:
+def _too_deep(raw: bytes, depth: int) -> bool:
     """Strip everything but brackets, then peel one level of pairs at a time."""
     brackets = raw.translate(_ONE_KIND, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
     if b'"' in brackets or b"\\" in raw:
         # A string holds a bracket or an escape: remove the strings one by one.
         brackets = _NOT_A_BRACKET.sub(b"", raw).translate(_ONE_KIND)
-    for _ in range(MAX_DEPTH):
+    for _ in range(depth):
         if not brackets:
             return False
         peeled = brackets.replace(b"[]", b"")
         if peeled == brackets:
             # Unbalanced: not JSON at all, and shallow enough for the parser to say so.
-            return len(brackets) > 4 * MAX_DEPTH
+            return len(brackets) > 4 * depth
         brackets = peeled
     return bool(brackets)
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache, partial
 
+from league.protocol.mac import hmac_sha256
+
 MANAGER = "league_manager"
 # The same few tokens are derived for every message of a match.
 REMEMBERED = 4096
@@ -38,6 +40,11 @@ def deriver(token: str) -> str:
     return hashlib.sha256(b"derive\0" + token.encode()).hexdigest()
 
 
+def key_digest(token: str) -> str:
+    """SHA-256 of K. The journal holds it, so that nobody can exchange K, which is kept beside the journal."""
+    return hashlib.sha256(bytes.fromhex(deriver(token))).hexdigest()
+
+
 @lru_cache(maxsize=REMEMBERED)
 def derive(
     key: str,
@@ -50,7 +57,7 @@ def derive(
     """The token `sender` shows `receiver`. `key` is K of the receiver; between player and referee, K of the player."""
     # The text binds the token to its use: with another sender, receiver or match it would not fit.
     text = f"league.v2|{sender}|{receiver}|{league_id}|{match_id}|{attempt}"
-    return f"tok_{sender}_{_text(hmac.digest(bytes.fromhex(key), text.encode(), hashlib.sha256))}"
+    return f"tok_{sender}_{_text(hmac_sha256(bytes.fromhex(key), text.encode()))}"
 
 
 def same(token: str | None, other: str) -> bool:

@@ -7,6 +7,10 @@ from typing import Final
 
 PROTOCOL: Final = "league.v2"
 CURRENT = "2.1.0"
+SHARED_DRAWS: Final = "shared.v1"
+"""`draw_scheme`: the manager takes part in the draw (section 12.1)."""
+TROUBLE: Final = "trouble.v1"
+"""Declared by a referee that asks before it decides a technical loss, and by a manager that answers (section 8.15)."""
 KIT_LEAGUE = "conformance"
 """The league that the conformance kit plays in; only conversations about its matches begin with this word."""
 

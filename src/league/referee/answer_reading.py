@@ -13,10 +13,11 @@ from typing import Final
 from msgspec import Struct
 
 from league.games.contract import Seat
+from league.games.wire_fields import talk_in
 from league.machine import Acknowledged, Content, Refusal
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import ERRORS, Stage, Violation
+from league.protocol.errors import Stage, Violation
 from league.protocol.experiment import Provenance, said
 from league.protocol.judge import json_name
 from league.protocol.messages import (
@@ -33,6 +34,7 @@ from league.referee.match import Match
 from league.referee.referee_context import quotable
 
 LONGEST_QUOTE = 100
+LONGEST_RECEIPT = 64
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
 """Errors about a request that was not understood as one."""
 
@@ -42,10 +44,14 @@ class Valid(Struct, frozen=True):
 
     choice: str | None = None
     provenance: Provenance | None = None
+    receipt: str | None = None
+    talk: str = ""
 
 
 class Declined(Struct, frozen=True):
     """`accept: false`."""
+
+    receipt: str | None = None
 
 
 class Wrong(Struct, frozen=True):
@@ -91,6 +97,8 @@ class Question(Struct, frozen=True):
     digests: tuple[str, ...]
     players: Collection[str]
     """All players that ever played here (R-43)."""
+    must_show_token: bool = False
+    """In `strict` everybody must, otherwise only players that declared receipts: their tokens are nobody else's."""
     replies: tuple[str, ...] = ()
     """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
 
@@ -173,7 +181,7 @@ class Question(Struct, frozen=True):
     def _problem(self, read: Unsealed, awaited: str) -> Violation | None:
         """Return the decisive problem, in the order of section 10.3; None if only the choice remains to be judged."""
         # Nearly all answers have no violation, and need no closer look.
-        if read.violations or (self.is_strict and self.digests):
+        if read.violations or (self.must_show_token and self.digests):
             problem = read.until(Stage.ENVELOPE) or self._wrong_token(read)
             if problem is not None:
                 return problem
@@ -194,9 +202,9 @@ class Question(Struct, frozen=True):
         return self._wrong_ids(match_id, player_id)
 
     def _wrong_token(self, read: Unsealed) -> Violation | None:
-        """Return what is wrong with the token under the `strict` profile."""
+        """Return what is wrong with the token of a player that must show one."""
         # Where a token matters more, in an answer that comes as a request, `posted_answers` checks it.
-        if not self.is_strict or not self.digests:
+        if not self.must_show_token or not self.digests:
             return None
         token = read.field("auth_token")
         if not token:
@@ -240,8 +248,9 @@ class Question(Struct, frozen=True):
         if isinstance(message, GameJoinAck):
             if message.accept:
                 return _JOINED
-            return Declined()
-        wire = self.match.game.wire
+            return Declined(_bounded(message.receipt))
+        game = self.match.game
+        wire = game.wire
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
             place = "move_data.move_type"
             return Violation(
@@ -251,18 +260,35 @@ class Question(Struct, frozen=True):
                 f"GAME_MOVE_RESPONSE.{place}",
             )
         choice = _choice_of(message)
-        legal = self.match.game.rules.legal_moves(self.match.position, self.seat)
-        if choice is None or choice not in legal:
+        legal = game.rules.legal_moves(self.match.position, self.seat)
+        if choice is None or not game.permits(self.match.position, self.seat, choice, legal):
             path = "move_data.choice"
             if isinstance(message, ChooseParityResponse):
                 path = "parity_choice"
             quoted = "null" if choice is None else repr(_quoted(choice))
             detail = f"{quoted} is not one of {', '.join(legal)}"
+            if game.move_format:
+                detail = f"{detail}, nor {game.move_format}"
             return Violation(wire.illegal_move, path, detail, "MOVE.valid_option")
+        return self._valid(message, choice)
+
+    def _valid(self, message: Message, choice: str) -> Valid:
+        """Return a legal choice with what came with it."""
+        receipt = _bounded(getattr(message, "receipt", None))
         provenance = getattr(message, "provenance", None)
-        if provenance is None:
-            return Valid(choice)
-        return Valid(choice, said(Provenance, provenance))
+        talk = ""
+        if self.match.game.talk and isinstance(message, GameMoveResponse):
+            talk = talk_in(message.move_data.talk, self.match.game)
+        if provenance is not None:
+            provenance = said(Provenance, provenance)
+        return Valid(choice, provenance, receipt, talk)
+
+
+def _bounded(receipt: str | None) -> str | None:
+    """Return a receipt, or None for one that is too long to be one: the report passes all of them on."""
+    if receipt is None or len(receipt) > LONGEST_RECEIPT:
+        return None
+    return receipt
 
 
 def _without_message(content: Content) -> Refused | MereAcknowledgement:
@@ -271,7 +297,11 @@ def _without_message(content: Content) -> Refused | MereAcknowledgement:
         return MereAcknowledgement(isinstance(content, Acknowledged) and content.is_promise)
     code = content.code
     is_unknown = code == "E036" and not content.understood
-    detail = f'"{content.words or content.detail}" ({code} {ERRORS[code].name})'
+    words = content.words or content.detail
+    detail = f'"{words}"'
+    # Our name for a code stands beside codes of ours only (T-17).
+    if code not in words:
+        detail += f", which we read as {code}"
     return Refused(
         detail,
         code,

@@ -26,6 +26,7 @@ from league.referee.records import ZEROS
 from league.referee.referee_context import RefereeContext
 
 TOKEN_BYTES = 32
+TRUST_CLASS = "class"
 _NO_COUNTS = (None,) * len(ZEROS)
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]", "0.0.0.0"})
 _PLACE = re.compile(r"[Hh][Tt][Tt][Pp]://(?P<host>\[[^\]]*\]|[^:/?]+)(?::(?P<port>[0-9]+))?")
@@ -77,10 +78,10 @@ def _is_ours(announced: AnnouncedMatch, context: RefereeContext) -> bool:
     if announced.referee_endpoint == here:
         return True
     # Our own managers repeat the endpoint as we registered it.
-    return not membership.derived_tokens and _is_same(announced.referee_endpoint, here)
+    return not membership.derived_tokens and is_same(announced.referee_endpoint, here)
 
 
-def _is_same(endpoint: str, here: str) -> bool:
+def is_same(endpoint: str, here: str) -> bool:
     """Are these the same agent? Managers by others write this machine's name in their own way."""
     theirs = place(endpoint)
     ours = place(here)
@@ -256,6 +257,10 @@ def _taken(
         seed=seed,
         round_name=round_name,
         record_wanted=bool(announced.record_wanted),
+        trusts_addresses=announced.trust == TRUST_CLASS and context.membership.derived_tokens,
+        fallbacks_refused=bool(announced.fallbacks_refused),
+        share_commitment=announced.share_commitment or "",
+        signs=(bool(announced.player_A_signs), bool(announced.player_B_signs)),
     )
 
 

@@ -20,27 +20,32 @@ from league.calling.delivery import (
     ANSWERED,
     Delivery,
     Ending,
+    FailedAttempt,
     Interpretation,
     Policy,
     Reaction,
 )
 from league.events import (
+    DrawRequested,
     MatchDecided,
+    MatchDropped,
     NumberDrawn,
     PlayerFaulted,
     PlayersTold,
     RecordsShown,
     ReportSettled,
+    ShareReceived,
     Status,
 )
 from league.games import draw
-from league.games.contract import LOSS_POINTS, SEATS, Seat, opponent, points
+from league.games.contract import SEATS, Seat, opponent
 from league.games.contract import Outcome as GameOutcome
+from league.games.wire_fields import packed
 from league.machine import Acknowledged, Content, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import GameError, LeagueError
+from league.protocol.messages import DrawResponse, MatchResultAck, Message
 from league.protocol.tokens import MANAGER
 from league.referee import referee_messages
 from league.referee.answer_reading import Question
@@ -49,14 +54,14 @@ from league.referee.assigned_matches import Passes, passes_of
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
 from league.referee.records import Records
-from league.referee.referee_context import RefereeContext
+from league.referee.referee_context import DrawReport, RefereeContext, error_in, quotable
+from league.referee.trouble import MAY_WAIT
 
 ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""
-UNREAD: Final = frozenset({"E034", "E035", "E037"})
-"""Errors of an unreadable answer, which acknowledges nothing."""
-REACHED: Final = "answered "
-"""The beginning of a failure's detail if the player was reached, and gave an error."""
+LARGEST_TALK: Final = 2_000
+"""Bytes of talk in a report."""
+MOST_CORRECTIONS: Final = 8
 _TO_PLAYERS: Final = Policy(EXCHANGES["GAME_OVER"].limit_s)
 _TO_MANAGER: Final = Policy(
     EXCHANGES["MATCH_RESULT_REPORT"].limit_s,
@@ -80,6 +85,7 @@ class _Verdict(NamedTuple):
 
     winner: Seat | None
     reason: str
+    returns: tuple[float, ...] = ()
 
 
 class Conduct:
@@ -108,6 +114,8 @@ class Conduct:
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
         """GAME_OVER or the report, while it is under way."""
+        self._draw_report: DrawReport | None = None
+        self._is_dropped = False
 
     def proceed(self, now: float) -> None:
         """Do what the match needs next."""
@@ -163,6 +171,7 @@ class Conduct:
             is_strict,
             passes.answers[seat],
             players,
+            is_strict or match.taken.signs[seat],
             passes.replies[seat],
         )
 
@@ -187,10 +196,53 @@ class Conduct:
         match_id = assignment.match_id
         attempt = assignment.attempt
         seed = bytes.fromhex(assignment.seed)
-        index = len(self.match.numbers)
-        number = draw.number(seed, assignment.league_id, match_id, attempt, index)
-        self._context.happened(NumberDrawn(at=now, match_id=match_id, attempt=attempt, number=number))
+        if assignment.share_commitment:
+            if self.match.share is None:
+                self._ask_for_share(now)
+                return
+            seed = draw.mixed(seed, bytes.fromhex(self.match.share))
+        # A game may draw many times in a row, as when cards are dealt.
+        while self.match.next_step == "DRAW":
+            index = len(self.match.numbers)
+            weights = self.match.to_move.weights
+            number = draw.event(seed, assignment.league_id, match_id, attempt, index, weights)
+            self._context.happened(NumberDrawn(at=now, match_id=match_id, attempt=attempt, number=number))
         self.proceed(now)
+
+    def _ask_for_share(self, now: float) -> None:
+        """Hand in all choices and our seed, until the manager answers with its share. We never draw alone instead."""
+        if self._deliveries:
+            return
+        if not self.match.draw_requested:
+            # Choices need not be durable to be counted, but they must be before anybody learns them.
+            self._context.happened(DrawRequested(at=now, **self.match.named))
+        membership = self._context.membership
+        delivery = Delivery(
+            MANAGER,
+            f"{self.match.name}/draw",
+            referee_messages.draw_request(self.match, membership.sender, now),
+            _TO_MANAGER,
+            address=lambda: membership.manager,
+            on_end=self._share_came,
+            interpret=self._read_receipt,
+            line=membership.line(),
+        )
+        self._deliveries.append(delivery)
+        self._context.calls.deliver([delivery], now)
+
+    def _share_came(self, delivery: Delivery, outcome: Ending, now: float) -> None:
+        self._deliveries.clear()
+        answer = delivery.answer
+        response = answer.message if isinstance(answer, Unsealed) else None
+        if isinstance(response, DrawResponse):
+            named = self.match.named
+            self._context.happened(ShareReceived(at=now, **named, share=response.draw_share))
+            self.proceed(now)
+            return
+        # The match is not ours any more, or the manager decides it.
+        why = f"the manager gave no share of the draw ({error_in(answer) or 'an answer without one'})"
+        self._context.happened(MatchDropped(at=now, **self.match.named, why=why))
+        self._on_place_freed(now)
 
     def _decide(self, now: float) -> None:
         self._context.happened(decided(self.match, now))
@@ -240,11 +292,23 @@ class Conduct:
 
     def _report(self, now: float) -> None:
         """Send the report, word for word the same each time, until the manager's answer ends it."""
-        if self._deliveries:
+        if self._deliveries or self._draw_report is not None:
+            return
+        guest = self._context.guest
+        round_name = self.match.taken.round_name
+        report = referee_messages.report(self.match, self._context.membership.sender)
+        # Managers by others have different words for a draw: the report may have to be put in another one.
+        draw_report = guest.draw_report(report, round_name)
+        if draw_report is None:
+            self._send_report(guest.worded(report, round_name), now)
+        else:
+            self._draw_report = draw_report
+            draw_report.begin(lambda later: self._send_report(draw_report.message(), later), now)
+
+    def _send_report(self, message: Message, now: float) -> None:
+        if self._is_dropped:
             return
         membership = self._context.membership
-        report = referee_messages.report(self.match, membership.sender)
-        message = self._context.guest.worded(report, self.match.taken.round_name)
         delivery = Delivery(
             MANAGER,
             f"{self.match.name}/report",
@@ -252,9 +316,14 @@ class Conduct:
             _TO_MANAGER,
             address=lambda: membership.manager,
             on_end=self._reported,
+            on_attempt_failed=self._report_failed,
             interpret=self._read_receipt,
             line=membership.line(),
         )
+        draw_report = self._draw_report
+        if draw_report is not None:
+            delivery.policy = draw_report.policy
+            delivery.compose = lambda *_: draw_report.message()
         self._deliveries = [delivery]
         self._context.calls.deliver([delivery], now)
 
@@ -262,6 +331,11 @@ class Conduct:
         """Tell the engine what the manager's answer to a report means."""
         registration = self._context.membership.registration
         code = error_in(content)
+        draw_report = self._draw_report
+        if draw_report is not None and code is None:
+            draw_report.accepted()
+        elif draw_report is not None and draw_report.is_refused_for_winner(content):
+            return Interpretation(Reaction.CALL_AGAIN)
         if isinstance(content, Acknowledged):
             self._context.membership.record(content.deviations, now)
         if code is None or code in ENDS_REPORTING:
@@ -273,16 +347,36 @@ class Conduct:
             return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
         return Interpretation(Reaction.FAILED, code)
 
+    def _report_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
+        """Tell our operator that the result is not stored yet, and why."""
+        trouble = f"the manager has not answered the report of {self.match.match_id} ({failed.in_words})"
+        if failed.detail == "E012":
+            trouble = f"the manager refused the report of {self.match.match_id} (E012), so this referee registers again"
+        self._context.report_troubles[self.match.name] = trouble
+
     def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.clear()
+        draw_report = self._draw_report
+        if draw_report is not None and outcome is Ending.FAILED:
+            draw_report.failed(
+                lambda later: self._settle_report(draw_report.outcome or "ACCEPTED", later),
+                lambda later: self._send_report(draw_report.message(), later),
+                now,
+            )
+        else:
+            answer = error_in(delivery.answer) or "ACCEPTED"
+            self._settle_report(answer, now, _corrections_in(delivery.answer))
+
+    def _settle_report(self, answer: str, now: float, corrected: tuple[str, ...] = ()) -> None:
         match = self.match
-        answer = error_in(delivery.answer) or "ACCEPTED"
+        self._context.report_troubles.pop(match.name, None)
         self._context.happened(
             ReportSettled(
                 at=now,
                 match_id=match.match_id,
                 attempt=match.attempt,
                 answer=answer,
+                corrected=corrected,
             )
         )
         self._on_reported(match)
@@ -305,12 +399,14 @@ class Conduct:
 
     def drop(self) -> None:
         """Stop: a newer attempt was given out, or the league is over."""
+        self._is_dropped = True
         # Nobody is told: players that were asked get an answer in the next attempt, if there is one.
         for asking in self._askings.values():
             asking.drop()
         self._askings.clear()
         for delivery in self._deliveries:
             self._context.calls.drop(delivery, cancel=True)
+        self._context.report_troubles.pop(self.match.name, None)
 
 
 _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
@@ -324,22 +420,12 @@ _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
 }
 
 
-def error_in(content: Content | None) -> str | None:
-    """Return the error code of an answer that acknowledges nothing; any other is an acknowledgement (R-04)."""
-    if isinstance(content, Refusal):
-        return content.code
-    if not isinstance(content, Unsealed):
-        return None
-    if isinstance(content.message, LeagueError | GameError):
-        code = content.message.error_code
-        if code in ERRORS:
-            return code
-        # A code outside the catalogue is an error all the same.
-        return "E099"
-    for violation in content.violations:
-        if violation.code in UNREAD:
-            return violation.code
-    return None
+def _corrections_in(content: Content | None) -> tuple[str, ...]:
+    """Return what the manager changed in the report, by its acknowledgement."""
+    if not isinstance(content, Unsealed) or not isinstance(content.message, MatchResultAck):
+        return ()
+    corrections = content.message.corrected or ()
+    return tuple(quotable(f"{correction.field}: {correction.reason}") for correction in corrections[:MOST_CORRECTIONS])
 
 
 # --- how a match ended, in the words of GAME_OVER and of the report ---------------------------------------------------
@@ -352,7 +438,8 @@ def decided(match: Match, now: float) -> MatchDecided:
     verdict = _by_fault(match, faults) if is_technical else _by_rules(match)
     assignment = match.taken
     players = assignment.players
-    score = points(verdict.winner)
+    scoring = match.game.scoring
+    score = scoring.points(verdict.winner, is_technical, verdict.returns)
     status: Status = "DRAW"
     winner = None
     if verdict.winner is not None:
@@ -360,12 +447,15 @@ def decided(match: Match, now: float) -> MatchDecided:
         winner = players[verdict.winner]
     if is_technical:
         status = "TECHNICAL_LOSS"
-        # Two players at fault do not share the points of a draw.
-        if winner is None:
-            score = (LOSS_POINTS, LOSS_POINTS)
     wire = match.game.wire
     reason = verdict.reason
-    proof = {"status": status, "draw_seed": assignment.seed}
+    proof: dict[str, object] = {"status": status, "draw_seed": assignment.seed}
+    if assignment.share_commitment:
+        proof["share_commitment"] = assignment.share_commitment
+    if match.share is not None:
+        proof["draw_share"] = match.share
+    if scoring.by_margin and not is_technical:
+        proof["returns"] = dict(zip(players, verdict.returns, strict=True))
     return MatchDecided(
         at=now,
         match_id=assignment.match_id,
@@ -376,15 +466,16 @@ def decided(match: Match, now: float) -> MatchDecided:
         reason=reason,
         game_result={
             "winner_player_id": winner,
-            **wire.game_result(match.position, players, is_technical, match.pending),
+            **packed(wire.game_result(match.position, players, is_technical, match.pending)),
             "reason": reason,
             "attempt": assignment.attempt,
             **proof,
         },
         details={
-            **wire.details(match.position, players, is_technical, match.pending),
+            **packed(wire.details(match.position, players, is_technical, match.pending)),
             "faults": {fault.player_id: _fault(fault) for fault in faults},
             **_provenance(match),
+            **_talk(match),
             **proof,
         },
     )
@@ -402,10 +493,22 @@ def _provenance(match: Match) -> dict[str, object]:
     return {"provenance": msgspec.to_builtins(provenances)}
 
 
+def _talk(match: Match) -> dict[str, object]:
+    """Return what was said, which the questions to the players showed: without it nobody could check them."""
+    if not match.talk:
+        return {}
+    players = match.taken.players
+    lines = [{"turn": line.turn, "by": players[line.seat], "text": line.text} for line in match.talk]
+    # A report has a largest size. The record of the match has what does not fit.
+    if len(msgspec.json.encode(lines)) > LARGEST_TALK:
+        return {}
+    return {"talk": lines}
+
+
 def _by_rules(match: Match) -> _Verdict:
     outcome: GameOutcome | None = match.game.rules.outcome(match.position)
     assert outcome is not None, "a game in which nobody moves is over"
-    return _Verdict(outcome.winner, outcome.explanation(match.taken.players))
+    return _Verdict(outcome.winner, outcome.explanation(match.taken.players), outcome.returns)
 
 
 def _by_fault(match: Match, faults: list[PlayerFaulted]) -> _Verdict:
@@ -422,7 +525,7 @@ def _by_fault(match: Match, faults: list[PlayerFaulted]) -> _Verdict:
 def _reason(fault: PlayerFaulted) -> str:
     """Say why a player lost. The opponent reads it too, so it quotes nothing that the player said."""
     if fault.code == "E009":
-        if fault.detail.startswith(REACHED):
+        if fault.reached:
             return f"{fault.player_id} answered with an error"
         return f"{fault.player_id} could not be reached"
     reason = _REASONS.get((fault.phase, fault.code))
@@ -438,9 +541,15 @@ def _name(code: str) -> str:
 
 
 def _fault(fault: PlayerFaulted) -> dict[str, object]:
-    return {
+    written: dict[str, object] = {
         "code": fault.code,
         "phase": fault.phase,
         "turn": fault.turn,
         "detail": fault.detail,
     }
+    if fault.receipt is not None:
+        written["receipt"] = fault.receipt
+    # Of a player that gave a wrong answer, everybody knows that it can be reached.
+    if fault.reached and fault.code in MAY_WAIT:
+        written["reached"] = True
+    return written

@@ -156,6 +156,11 @@ class RefereeDesk(RoleMachine):
         return self._membership.registration.rejected
 
     @property
+    def findings(self) -> str:
+        """What the manager found out about us when we registered, for people."""
+        return self._membership.registration.findings
+
+    @property
     def pending(self) -> Refusal | None:
         """The manager's words while its operator has not approved us."""
         return self._membership.registration.pending
@@ -163,7 +168,10 @@ class RefereeDesk(RoleMachine):
     @property
     def trouble(self) -> str:
         """Why we are not registered yet, cannot play a match, or hear nothing; empty if nothing is wrong."""
-        return self._membership.registration.trouble or self._guest.trouble or self._status.trouble
+        trouble = self._membership.registration.trouble or self._guest.trouble or self._status.trouble
+        if trouble:
+            return trouble
+        return next(iter(self._referee.report_troubles.values()), "")
 
     @property
     def is_asking(self) -> bool:
@@ -223,7 +231,7 @@ class RefereeDesk(RoleMachine):
         elif isinstance(content, Inquiry):
             self._reply(letter, self._inform(content, now))
         elif isinstance(content, Unsealed):
-            self._reply(letter, self._answer(content, now), content.message_type)
+            self._reply(letter, self._answer(content, letter.origin, now), content.message_type)
         else:
             raise PeerError("E036", "a referee does not accept this request")
 
@@ -292,9 +300,10 @@ class RefereeDesk(RoleMachine):
             return PeerError("E023", f"{request.match_id} is not decided yet")
         return MatchRecord(request.match_id, request.attempt, tuple(match.record()))
 
-    def _answer(self, read: Unsealed, now: float) -> Message | Acknowledged:
+    def _answer(self, read: Unsealed, origin: str, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:
-            posted_answers.take(read, self._referee, self._conducts, now)
+            posted = posted_answers.Posted(read, origin)
+            posted_answers.take(posted, self._referee, self._conducts, now)
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:
             raise PeerError("E036", f"a referee does not accept {read.message_type}")
@@ -393,7 +402,10 @@ class RefereeDesk(RoleMachine):
             assigned_matches.move(match, endpoints, self._referee, now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:
-        self._ended(LeagueEnded(at=now, champion=message.champion.player_id), now)
+        table = message.final_standings
+        nobody_won = bool(table) and not any(row.points or row.wins for row in table)
+        event = LeagueEnded(at=now, champion=message.champion.player_id, nobody_won=nobody_won)
+        self._ended(event, now)
 
     def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
         """End the league for us: the manager told us, or answered so when we asked."""

@@ -10,7 +10,6 @@ anything that a crash could lose.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
@@ -19,7 +18,9 @@ from msgspec import Struct
 
 from league.events import (
     AgentState,
+    AnswerRefused,
     AttemptFailed,
+    DrawRequested,
     Event,
     LeagueEnded,
     MatchBegun,
@@ -29,6 +30,7 @@ from league.events import (
     MoveMade,
     NumberDrawn,
     Phase,
+    PlayerAwaited,
     PlayerDeviated,
     PlayerFaulted,
     PlayerJoined,
@@ -37,17 +39,24 @@ from league.events import (
     RecordsShown,
     Registered,
     ReportSettled,
+    ShareReceived,
     Withdrawn,
     WrongAnswer,
 )
 from league.games import registry
-from league.games.contract import SEATS, Mover, Seat
+from league.games.contract import SEATS, Mover, Seat, opponent
+from league.games.wire_fields import Spoken
 from league.lifecycle import after
 from league.protocol.experiment import Provenance
+from league.protocol.mac import hmac_sha256
 
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""
 GameState = Literal["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"]
+MAX_REFUSED_ANSWERS: Final = 3
+"""Maximum number of refused answers noted for each player and turn: strangers can send as many as they like."""
+REFUSED_BECAUSE: Final = "an answer came and was refused, because "
+"""Begins the reason in the details of a fault."""
 DECLINED: Final = "DECLINED"
 """The `code` of a fault that is not an error: the player said no (R-34)."""
 
@@ -60,8 +69,27 @@ class Seated(Struct):
     wrong: int = 0
     last: AttemptFailed | WrongAnswer | None = None
     fault: PlayerFaulted | None = None
+    is_awaited: bool = False
+    """True if the manager had the match wait for its answer to this question."""
     provenance: Provenance | None = None
     """How its choices came about, as far as it says so."""
+    refused: AnswerRefused | None = None
+    """The last answer that came in its name as a request and was refused."""
+    receipts: dict[int, str] = {}
+    """Its receipts by turn."""
+    spent: float = 0.0
+    """Seconds it has taken for its choices, in games with a clock."""
+
+    @property
+    def is_finally_wrong(self) -> bool:
+        """True if its last answer was wrong, and no correction is left."""
+        return isinstance(self.last, WrongAnswer) and not self.last.left
+
+    def add(self, provenance: Provenance) -> None:
+        """Add how another choice came about."""
+        if self.provenance is not None:
+            provenance = self.provenance.plus(provenance)
+        self.provenance = provenance
 
 
 class Match:
@@ -92,7 +120,12 @@ class Match:
         """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
         """The faults by which players lost, in the order of their seats."""
+        self.draw_requested = False
+        self.share: str | None = None
+        """The manager's share of the draw, once we have it."""
         self.numbers: list[int] = []
+        self.talk: list[Spoken] = []
+        """What the players said to each other with their moves."""
         self.decided: MatchDecided | None = None
         self.told = False
         self.ended: ReportSettled | MatchDropped | None = None
@@ -153,11 +186,31 @@ class Match:
             return "DRAW"
         return "DECIDE"
 
+    def is_behind(self, seat: Seat) -> bool:
+        """True if the opponent is ahead, in a game in which one can be."""
+        leader = self.game.leader
+        if leader is None:
+            return False
+        return leader(self.position) == opponent(seat)
+
     def seat_of(self, player_id: str) -> Seat | None:
         for seat in SEATS:
             if self.taken.players[seat] == player_id:
                 return seat
         return None
+
+    def notes_refused(self, player_id: str, detail: str) -> bool:
+        """True if another refused answer of this player is worth a note in this turn."""
+        noted = [event for event in self.events if isinstance(event, AnswerRefused)]
+        details = [event.detail for event in noted if (event.player_id, event.turn) == (player_id, self.turn)]
+        return len(details) < MAX_REFUSED_ANSWERS and detail not in details
+
+    def has_proven_answer(self, player_id: str) -> bool:
+        """True if this player joined or chose in a way that shows more than its address."""
+        for event in self.events:
+            if isinstance(event, PlayerJoined | MoveMade) and event.player_id == player_id and not event.by_address:
+                return True
+        return False
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -168,6 +221,7 @@ class Match:
             "seated": [msgspec.to_builtins(player) for player in self.seated],
             "turn": self.turn,
             "pending": dict(self.pending),
+            "share": self.share,
             "numbers": list(self.numbers),
             "position": repr(self.position),
             "state": self.game_state,
@@ -202,6 +256,11 @@ class Match:
         player.wrong += 1
         player.last = event
 
+    def _answer_refused(self, event: AnswerRefused) -> None:
+        seat = self.seat_of(event.player_id)
+        if seat is not None:
+            self.seated[seat].refused = event
+
     def _settled(self, player_id: str) -> Seat:
         """Await this player no longer: it has answered, or lost by its own fault."""
         seat = SEATS[self.taken.players.index(player_id)]
@@ -219,15 +278,21 @@ class Match:
     def _moved(self, event: MoveMade) -> None:
         seat = self._settled(event.player_id)
         if event.provenance is not None:
-            player = self.seated[seat]
-            if player.provenance is None:
-                player.provenance = event.provenance
-            else:
-                player.provenance = player.provenance.plus(event.provenance)
+            self.seated[seat].add(event.provenance)
+        if event.receipt is not None:
+            self.seated[seat].receipts[event.turn] = event.receipt
+        if event.talk:
+            self.talk.append(Spoken(event.turn, seat, event.talk))
+        if event.took:
+            self.seated[seat].spent += event.took
         self.pending[seat] = event.choice
         # The game learns the choices of a turn together: it must not see who was quick.
         if not self.awaited and len(self.pending) == len(self.to_move.seats):
-            self._go_to(self.game.rules.play(self.position, self.pending))
+            moves = self.pending
+            if len(moves) > 1:
+                # In the order of the seats, whoever was quicker.
+                moves = dict(sorted(moves.items()))
+            self._go_to(self.game.rules.play(self.position, moves))
             self.pending = {}
             self._next_turn()
 
@@ -243,12 +308,25 @@ class Match:
             player.failed = 0
             player.wrong = 0
             player.last = None
+            player.refused = None
+            player.is_awaited = False
         self.awaited = list(self.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
         seat = self._settled(event.player_id)
         self.seated[seat].fault = event
+        if event.provenance is not None:
+            self.seated[seat].add(event.provenance)
         self.faults = [player.fault for player in self.seated if player.fault is not None]
+
+    def _draw_requested(self, event: DrawRequested) -> None:
+        self.draw_requested = True
+
+    def _share_received(self, event: ShareReceived) -> None:
+        self.share = event.share
+
+    def _paused(self, event: PlayerAwaited) -> None:
+        self._player(event.player_id).is_awaited = True
 
     def _drawn(self, event: NumberDrawn) -> None:
         self.numbers.append(event.number)
@@ -279,7 +357,7 @@ def _conversations(assignment: MatchTaken) -> tuple[str, str]:
     # from it.
     name = _conversation_of(assignment)
     seed = bytes.fromhex(assignment.seed)
-    derived = hmac.digest(seed, b"conversations", "sha256").hex()
+    derived = hmac_sha256(seed, b"conversations").hex()
     half = len(derived) // 2
     return f"{name}-{derived[:half]}", f"{name}-{derived[half:]}"
 
@@ -290,10 +368,14 @@ _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
     MatchBegun: Match._unchanged,
     AttemptFailed: Match._attempt_failed,
     WrongAnswer: Match._wrong_answer,
+    AnswerRefused: Match._answer_refused,
     PlayerJoined: Match._joined,
     MoveMade: Match._moved,
     PlayerDeviated: Match._unchanged,
     PlayerFaulted: Match._faulted,
+    DrawRequested: Match._draw_requested,
+    ShareReceived: Match._share_received,
+    PlayerAwaited: Match._paused,
     NumberDrawn: Match._drawn,
     MatchDecided: Match._decided,
     PlayersTold: Match._told,

@@ -91,7 +91,7 @@ class Records:
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         answer = delivery.answer
         if isinstance(answer, Unsealed) and isinstance(answer.message, LeagueQueryResponse):
-            self._read(_rows_in(answer.message))
+            self._read(rows_in(answer.message))
 
     def _read(self, rows: Iterable[object]) -> None:
         for row in rows:
@@ -106,7 +106,7 @@ class Records:
             self._rows[row["player_id"]] = counts
 
 
-def _rows_in(response: LeagueQueryResponse) -> list[object]:
+def rows_in(response: LeagueQueryResponse) -> list[object]:
     """Return the rows of a table."""
     # They are at top level or under `data`: the documents disagree (R-11).
     rows: object = response.standings

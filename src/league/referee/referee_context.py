@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from league.calling.delivery import Policy
 from league.calling.role import Context
 from league.events import PlayerDeviated
-from league.machine import Information, Inquiry, Refusal
+from league.machine import Content, Information, Inquiry, Refusal
 from league.membership import Membership
 from league.protocol import tokens
 from league.protocol.envelope import Profile, Unsealed
-from league.protocol.errors import PeerError, Violation
+from league.protocol.errors import ERRORS, PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, RetrySchedule
 from league.protocol.messages import (
+    GameError,
+    LeagueError,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -22,6 +25,8 @@ from league.protocol.messages import (
 from league.referee.match import Docket, Match
 
 LONGEST_DETAIL = 300
+UNREAD = frozenset({"E034", "E035", "E037"})
+"""Errors of an unreadable answer, which acknowledges nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class RefereeSettings:
     ask_standings: bool = False
     players: Mapping[str, str] = field(default_factory=dict)
     agents_config: Callable[[], Information | Refusal] | None = None
+    draw_as: str | None = None
+    """The winner of a draw in reports to managers by others; "null" for none, None to find out."""
 
     @property
     def is_strict(self) -> bool:
@@ -72,6 +79,37 @@ class Guest(Protocol):
     def worded(self, report: MatchResultReport, round_name: str) -> Message:
         """Return a report as our manager can read it."""
 
+    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
+        """Return the conversation about a draw, for which managers by others have different words; None if there is
+        nothing to find out."""
+
+
+class DrawReport(Protocol):
+    """One report of a draw to a manager by others, until the manager's answer ends it."""
+
+    outcome: str
+    """How the report ended, if not by an answer to it."""
+
+    def begin(self, then: Callable[[float], None], now: float) -> None:
+        """Note what is counted before the report, and go on."""
+
+    def message(self) -> Message:
+        """Write the report for the next call."""
+
+    def is_refused_for_winner(self, content: Content) -> bool:
+        """True if another word is to be tried at once."""
+
+    def accepted(self) -> None:
+        """The manager took the report."""
+
+    @property
+    def policy(self) -> Policy:
+        """How often the report is repeated by itself."""
+
+    def failed(self, counted: Callable[[float], None], again: Callable[[float], None], now: float) -> None:
+        """The report got no answer, or one that says nothing: say later whether it was counted, or is to be sent
+        again."""
+
 
 class NoGuest:
     """A referee that speaks the documents alone."""
@@ -106,6 +144,9 @@ class NoGuest:
     def worded(self, report: MatchResultReport, round_name: str) -> Message:
         return report
 
+    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
+        return None
+
 
 @dataclass(slots=True)
 class RefereeContext(Context):
@@ -116,6 +157,8 @@ class RefereeContext(Context):
     docket: Docket
     membership: Membership = field(init=False)
     guest: Guest = field(init=False)
+    report_troubles: dict[str, str] = field(default_factory=dict)
+    """By match: why the manager does not have its report yet."""
 
     def record(
         self,
@@ -159,3 +202,21 @@ def quotable(detail: str) -> str:
     if len(text) <= LONGEST_DETAIL:
         return text
     return text[: LONGEST_DETAIL - 1] + "…"
+
+
+def error_in(content: Content | None) -> str | None:
+    """Return the error code of an answer that acknowledges nothing; any other is an acknowledgement (R-04)."""
+    if isinstance(content, Refusal):
+        return content.code
+    if not isinstance(content, Unsealed):
+        return None
+    if isinstance(content.message, LeagueError | GameError):
+        code = content.message.error_code
+        if code in ERRORS:
+            return code
+        # A code outside the catalogue is an error all the same.
+        return "E099"
+    for violation in content.violations:
+        if violation.code in UNREAD:
+            return violation.code
+    return None

@@ -8,14 +8,16 @@ from typing import Final, Literal
 import msgspec
 
 from league.events import Event
-from league.games import draw
+from league.games import draw, evidence
 from league.games.contract import Seat
+from league.games.wire_fields import move_request
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import ERRORS
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import (
     ChooseParityCall,
+    DrawRequest,
     GameError,
     GameInvitation,
     GameMoveCall,
@@ -38,10 +40,46 @@ from league.referee.match import Match
 JOIN: Final = "GAME_JOIN_ACK"
 LARGEST_REPORT: Final = MESSAGE_LIMIT - 512
 """With its token and the request around it, it is no larger than a manager accepts (R-24)."""
+LARGEST_RECEIPTS: Final = 4_096
+"""The largest list of receipts, in bytes, that goes into a report; its manager fetches a larger one (section 9.6)."""
+FEW_TURNS: Final = 20
+"""The receipts of this many turns are never too large."""
 _ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = (
     "PLAYER_A",
     "PLAYER_B",
 )
+
+
+def commitment(match: Match) -> str:
+    """Return the promise of this attempt's draw, which both invitations and the report carry."""
+    assignment = match.taken
+    return draw.commitment(
+        bytes.fromhex(assignment.seed),
+        assignment.league_id,
+        assignment.match_id,
+        assignment.attempt,
+        assignment.share_commitment,
+    )
+
+
+def draw_request(match: Match, sender: str, now: float) -> DrawRequest:
+    """Write what the manager must hold before it gives us its share of the draw."""
+    assignment = match.taken
+    handed_in = match.game.wire.details(match.position, assignment.players, False)
+    choices = handed_in["choices"]
+    moves = handed_in.get("moves")
+    assert isinstance(choices, dict)
+    return DrawRequest(
+        **seal(sender, now, match.conversation_id),
+        league_id=assignment.league_id,
+        match_id=assignment.match_id,
+        attempt=assignment.attempt,
+        choices=choices,
+        moves=moves if isinstance(moves, list) else None,
+        receipts=_listed_receipts(match) or None,
+        draw_seed=assignment.seed,
+        draw_commitment=commitment(match),
+    )
 
 
 def awaited_type(match: Match) -> str:
@@ -65,12 +103,8 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
         role_in_match=_ROLES[seat],
         opponent_id=assignment.players[1 - seat],
         player_id=assignment.players[seat],
-        draw_commitment=draw.commitment(
-            bytes.fromhex(assignment.seed),
-            assignment.league_id,
-            assignment.match_id,
-            assignment.attempt,
-        ),
+        draw_commitment=commitment(match),
+        share_commitment=assignment.share_commitment or None,
         attempt=assignment.attempt,
     )
 
@@ -78,18 +112,16 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
 def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> ChooseParityCall | GameMoveCall:
     """Write the call for a choice, as the game has it."""
     assignment = match.taken
-    request = match.game.wire.move_request(match.position, seat)
+    request = move_request(match.game, match.position, seat, match.turn, match.talk, assignment.players)
     if request is not None:
-        view = request["context"]
-        assert isinstance(view, dict)
-        move_request = {**request, "context": {**view, "turn": match.turn}}
         return GameMoveCall(
             **seal(sender, now, match.conversations[seat]),
             match_id=assignment.match_id,
             player_id=assignment.players[seat],
             game_type=assignment.game_type,
             deadline=timestamps.write(deadline),
-            move_request=msgspec.convert(move_request, MoveRequest),
+            move_request=msgspec.convert(request, MoveRequest),
+            turn=match.turn,
         )
     return ChooseParityCall(
         protocol=PROTOCOL,
@@ -105,6 +137,7 @@ def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> 
             round_id=assignment.round_id,
             your_standings=Record(**assignment.records[seat]),
         ),
+        turn=match.turn,
     )
 
 
@@ -200,7 +233,11 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
     decided = match.decided
     assignment = match.taken
     assert decided is not None
-    details = msgspec.convert(decided.details, ResultDetails)
+    # Commitment and receipts follow from the events of the match: the record does not need them twice.
+    details = msgspec.convert(
+        {**decided.details, "draw_commitment": commitment(match), **_receipts(match)},
+        ResultDetails,
+    )
     return MatchResultReport(
         protocol=PROTOCOL,
         sender=sender,
@@ -214,6 +251,28 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
         attempt=assignment.attempt,
         match_record=record,
     )
+
+
+def _listed_receipts(match: Match) -> dict[str, list[str | None]]:
+    """Return the players' receipts, turn by turn; nothing if there is none."""
+    first, second = match.seated
+    turns = max((*first.receipts, *second.receipts), default=0)
+    if not turns:
+        return {}
+    return {
+        player_id: [seated.receipts.get(turn) for turn in range(1, turns + 1)]
+        for player_id, seated in zip(match.taken.players, match.seated, strict=True)
+    }
+
+
+def _receipts(match: Match) -> dict[str, object]:
+    """Return the receipts for a report; a list that is too large for it as its digest."""
+    receipts = _listed_receipts(match)
+    if not receipts:
+        return {}
+    if match.turn > FEW_TURNS and len(msgspec.json.encode(receipts)) > LARGEST_RECEIPTS:
+        return {"receipts_digest": evidence.receipts_digest(receipts)}
+    return {"receipts": receipts}
 
 
 def valid_choices(match: Match, seat: Seat) -> list[str]:

@@ -11,20 +11,34 @@ from league.manager.ledger import Ledger
 
 def waiting_sentence(manager: LeagueManager) -> str:
     """Why nothing is played at the moment; empty while something is."""
+    sentence = ""
     match manager.waiting:
         case "WAITING_FOR_REGISTRATIONS":
-            return _registrations(manager.ledger)
+            sentence = _registrations(manager.ledger)
         case "PAUSED":
-            return "Paused by the operator."
+            sentence = "Paused by the operator."
         case "WAITING_FOR_PLAYERS":
-            return f"Waiting for players: {manager.waiting_reason}."
+            sentence = f"Waiting for players: {manager.waiting_reason}."
         case "WAITING_FOR_OPERATOR":
-            parked = ", ".join(manager.parked)
-            return f"Waiting for the operator: every attempt to play {parked} failed."
+            sentence = f"Waiting for the operator: {'; '.join(_parked(manager.ledger))}."
         case "WAITING_FOR_REFEREE":
-            return "Waiting for a referee: none answers."
+            sentence = "Waiting for a referee: none answers."
+        case "WAITING_FOR_REPORT":
+            sentence = f"Waiting for a report: {manager.waiting_reason}."
         case _:
-            return ""
+            pass
+    return sentence
+
+
+def _parked(ledger: Ledger) -> Iterator[str]:
+    """Why matches wait for the operator."""
+    parked = [ledger.matches[match_id] for match_id in ledger.in_play.parked]
+    failed = [match.match_id for match in parked if not match.disputed]
+    if failed:
+        yield f"every attempt to play {', '.join(failed)} failed"
+    for match in parked:
+        if match.disputed:
+            yield f"{match.match_id} is disputed ({match.disputed}), and league replay-match has it played again"
 
 
 def _registrations(ledger: Ledger) -> str:
@@ -49,10 +63,18 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
     if sentence:
         yield sentence
     ledger = manager.ledger
+    for outage in ledger.address_outages.values():
+        yield f"Only their matches wait: {outage.reason}."
     silent = [agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].withdrawn]
     if silent:
         yield f"Not answering: {', '.join(silent)}."
     for referee_id, matches in ledger.in_play.holdings.items():
         for match_id in matches:
             match = ledger.matches[match_id]
-            yield f"{match_id}: {match.player_a} against {match.player_b}, with {referee_id}"
+            sentence = f"{match_id}: {match.player_a} against {match.player_b}, with {referee_id}"
+            waiting = [player for player in match.pauses if player not in match.allowed]
+            if waiting:
+                sentence += f"; it had to wait for {' and '.join(waiting)}"
+            yield sentence
+    for match_id in ledger.in_play.reported:
+        yield f"{match_id}: reported from the address of its referee; it counts when the round ends"

@@ -82,7 +82,7 @@ def ending(manager: LeagueManager) -> str | None:
         return None
     if not has_winner(manager):
         return NOBODY_WON.capitalize()
-    name = ledger.roster.members[champion].display_name
+    name = ledger.roster.shown_name(ledger.roster.members[champion])
     points = ledger.standings.tallies[champion].points
     return ", ".join([f"Champion: {name} ({champion})", f"{points} points", *champion_remarks(manager, champion)])
 

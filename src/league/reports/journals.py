@@ -27,16 +27,17 @@ from league.events import (
 from league.manager.league_manager import LeagueManager
 from league.manager.ledger import Ledger
 from league.protocol.exchanges import Role
-from league.storage import urls
+from league.storage import damage, urls
 from league.storage.journal import decode
-from league.storage.journal_files import damaged
 from league.storage.notices import UNFIT, JournalError, UnfitEventError
+from league.storage.opening import journals_at, journals_beside
 from league.storage.reading import JournalReader, open_for_reading
 from league.storage.transcript import LetterNote
+from league.storage.urls import FilePlace, Place
 
 JOURNAL = "journal.db"
 FIRST_EVENTS = 20
-"""A referee's registration is among its first events."""
+"""The registration of a referee or player is among its first events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,17 @@ class RefereeJournal:
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """The journals of one league. `path` is the manager's file; `elsewhere` a folder that may hold more of them."""
+    """The journals of one league. `place` is that of the manager's; `elsewhere` names more journals that may be its."""
 
     manager: Sequence[Event] = ()
     """Without the match records, which are under `referees`."""
     referees: Mapping[str, RefereeJournal] = field(default_factory=dict)
     elsewhere: str | None = None
-    path: Path | None = None
+    place: Place | None = None
     seq: int = 0
     """How many events the manager's journal holds, match records included."""
+    players: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    """The events of players whose journals are at hand."""
 
 
 def read_journals(
@@ -71,12 +74,10 @@ def read_journals(
 
     With a match id, the letters and records of this match are read, and records of other matches with deviations.
     """
-    path = urls.parse(location).path
-    journals = read_all(path, match_id, letters)
-    if path.is_dir() and not journals.files:
-        raise JournalError(f"there is no journal in {path}")
-    if journals.path is None and not journals.has_matches:
-        raise JournalError(f"{path} holds neither a manager's journal nor that of a referee with matches")
+    place = urls.parse(location)
+    journals = read_all(place, match_id, letters)
+    if journals.place is None and not journals.has_matches:
+        raise JournalError(f"{place} holds neither a manager's journal nor that of a referee with matches")
     events = []
     records = []
     for event in journals.manager:
@@ -88,9 +89,10 @@ def read_journals(
         manager=events,
         # A referee's own journal holds more than the records the manager fetched from it, so it wins.
         referees={**records_of(records), **journals.referees},
-        elsewhere=_folder_of_more(path),
-        path=journals.path,
+        elsewhere=_name_of_more(place),
+        place=journals.place,
         seq=len(journals.manager),
+        players=journals.players,
     )
 
 
@@ -102,20 +104,22 @@ def _matters(record: MatchRecordKept, match_id: str | None) -> bool:
     return b'"PlayerDeviated"' in bytes(record.written)
 
 
-def _folder_of_more(path: Path) -> str | None:
-    """The folder of a journal, if it holds other journals too."""
-    if path.is_dir() or all(file == path for file in path.parent.glob("*.db")):
+def _name_of_more(place: Place) -> str | None:
+    """What to name instead of a journal to read others beside it too, if there are any."""
+    if place.is_of_many or all(journal == place for journal in journals_beside(place)):
         return None
-    return str(path.parent)
+    if isinstance(place, FilePlace):
+        return str(place.path.parent)
+    return str(place.all_beside)
 
 
-def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Sequence[LetterNote]]:
+def letters_beside(place: Place, league_id: str, match_id: str) -> Mapping[str, Sequence[LetterNote]]:
     """The letters of a match in the referees' journals beside the manager's, by referee. Nothing else is read."""
     letters_by_referee: dict[str, Sequence[LetterNote]] = {}
-    for file in sorted(path.parent.glob("*.db")):
+    for neighbour in journals_beside(place):
         # A file that is not a journal, or is being written for the first time, is skipped.
-        with suppress(JournalError), open_for_reading(file) as journal:
-            referee_id = _referee_in(journal, league_id)
+        with suppress(JournalError), open_for_reading(neighbour) as journal:
+            referee_id = _member_in(journal, Role.REFEREE, league_id)
             if referee_id is None:
                 continue
             letters = list(journal.letters(match_id))
@@ -124,9 +128,20 @@ def letters_beside(path: Path, league_id: str, match_id: str) -> Mapping[str, Se
     return letters_by_referee
 
 
-def _referee_in(journal: JournalReader, league_id: str) -> str | None:
-    """The id that the referee of this journal has in a league; None if it is not a journal of such a referee."""
-    if journal.meta.get("role") != Role.REFEREE.value:
+def players_beside(place: Place, league_id: str, match_id: str) -> Mapping[str, Sequence[Event]]:
+    """What players kept about a match in journals beside the manager's: their events, by player."""
+    events_by_player: dict[str, Sequence[Event]] = {}
+    for neighbour in journals_beside(place):
+        with suppress(JournalError), open_for_reading(neighbour) as journal:
+            player_id = _member_in(journal, Role.PLAYER, league_id)
+            if player_id is not None:
+                events_by_player[player_id] = journal.events_of(match_id)
+    return events_by_player
+
+
+def _member_in(journal: JournalReader, role: Role, league_id: str) -> str | None:
+    """The id that the agent of this journal has in a league; None if it is not a journal of such an agent."""
+    if journal.meta.get("role") != role.value:
         return None
     for _, event in journal.read_chunk(0, FIRST_EVENTS):
         if isinstance(event, Registered) and event.league_id == league_id:
@@ -143,7 +158,7 @@ def records_of(records: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, 
     for referee_id, lines in records:
         events = events_by_referee.setdefault(referee_id, [])
         for line in lines:
-            with suppress(msgspec.MsgspecError):
+            with suppress(ValueError, TypeError):
                 events.append(decode(msgspec.json.encode(line)))
     return {referee_id: RefereeJournal(events) for referee_id, events in events_by_referee.items()}
 
@@ -171,11 +186,11 @@ def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
 
 @dataclass(slots=True)
 class FoundJournals:
-    """The journals at a location, by the role that wrote them."""
+    """The journals at a place, by the role that wrote them."""
 
-    files: Sequence[Path]
     has_events: bool = False
-    path: Path | None = None
+    place: Place | None = None
+    """That of the manager's."""
     manager: Sequence[Event] = ()
     referees: dict[str, RefereeJournal] = field(default_factory=dict)
     players: dict[str, Sequence[Event]] = field(default_factory=dict)
@@ -186,25 +201,25 @@ class FoundJournals:
         return any(isinstance(event, MatchTaken) for journal in self.referees.values() for event in journal.events)
 
 
-def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
-    """Read every journal at a path, which may be a folder."""
-    files = [path]
-    if path.is_dir():
-        files = sorted(path.glob("*.db"))
-    journals = FoundJournals(files)
+def read_all(place: Place, match_id: str | None, letters: bool) -> FoundJournals:
+    """Read every journal at a place, which may be a folder."""
+    places = journals_at(place)
+    if not places:
+        raise JournalError(f"there is no journal in {place}")
+    journals = FoundJournals()
     # The manager's journal may come last, but its league decides which events of the other journals count.
-    league_id = _league_of(files)
-    for file in files:
-        with open_for_reading(file) as journal:
-            events = _in_league(list(journal.events()), league_id)
+    league_id = league_of(places)
+    for journal_place in places:
+        with open_for_reading(journal_place) as journal:
+            events = in_league(list(journal.events()), league_id)
             journals.has_events |= bool(events)
             role = role_of(events, journal.meta.get("role"))
             # An agent that never registered has nothing to report.
             agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)
-            if role is Role.MANAGER and journals.path is not None:
-                raise JournalError(f"{path} holds the journals of more than one league")
+            if role is Role.MANAGER and journals.place is not None:
+                raise JournalError(f"{place} holds the journals of more than one league")
             if role is Role.MANAGER:
-                journals.path = file
+                journals.place = journal_place
                 journals.manager = events
             elif role is Role.REFEREE and agent_id is not None:
                 journals.referees[agent_id] = _referee_journal(journal, events, match_id, letters)
@@ -213,17 +228,17 @@ def read_all(path: Path, match_id: str | None, letters: bool) -> FoundJournals:
     return journals
 
 
-def _league_of(files: Sequence[Path]) -> str | None:
+def league_of(places: Sequence[Place]) -> str | None:
     """The id of the league whose manager kept one of these journals."""
-    for file in files:
-        with open_for_reading(file) as journal:
+    for place in places:
+        with open_for_reading(place) as journal:
             first = next(iter(journal.events()), None)
             if isinstance(first, LeagueCreated):
                 return first.settings.league_id
     return None
 
 
-def _in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event]:
+def in_league(events: Sequence[Event], league_id: str | None) -> Sequence[Event]:
     """The events of an agent that belong to a league; without a league id, those of the last league it was in.
 
     A referee or player may go from league to league with one journal, and match ids are the same in every league.
@@ -283,30 +298,39 @@ class Replayed:
         return hashlib.sha256(msgspec.json.encode(state)).hexdigest()
 
 
-def manager_file(location: str) -> Path:
-    """The manager's journal at a location: a file, a URL, or a folder that holds it."""
-    path = urls.parse(location).path
-    if path.is_dir():
-        return path / JOURNAL
-    return path
+def manager_place(location: str | Place) -> Place:
+    """The manager's journal at a location: a file, a URL, a folder that holds it, or a pattern that fits its schema."""
+    place = urls.parse(location)
+    if not place.is_of_many:
+        return place
+    if isinstance(place, FilePlace):
+        return FilePlace(place.path / JOURNAL)
+    for journal_place in journals_at(place):
+        with open_for_reading(journal_place) as journal:
+            first = journal.read_chunk(0, 1)
+            if first and isinstance(first[0][1], LeagueCreated):
+                return journal_place
+    raise JournalError(f"there is no manager's journal in {place}")
 
 
-def read_events(path: Path) -> Sequence[Event]:
+def read_events(location: str | Path | Place) -> Sequence[Event]:
     """All events of a journal."""
-    with open_for_reading(path) as journal:
+    with open_for_reading(location) as journal:
         return list(journal.events())
 
 
-def replay(location: str, until: int | None = None) -> Replayed:
+def replay(location: str | Place, until: int | None = None) -> Replayed:
     """Replay a manager's journal, up to an event if one is named."""
-    path = manager_file(location)
-    with open_for_reading(path) as journal:
+    place = manager_place(location)
+    with open_for_reading(place) as journal:
         last = journal.last_seq
         if until is not None and until > last:
-            raise JournalError(f"{path} holds {last} events; there is no event {until}")
+            raise JournalError(f"{place} holds {last} events; there is no event {until}")
         # Read no further than requested: later events may be damaged.
         events = [event for _, event in journal.events_after(0, until)]
-    manager = manager_after(events, path)
+        head = journal.head_at(len(events))
+    manager = manager_after(events, place)
+    manager.journal_head = lambda: head
     # A league that is being played may have gone on since `last` was read.
     return Replayed(manager, len(events), max(last, len(events)))
 
@@ -321,33 +345,35 @@ def manager_with(ledger: Ledger) -> LeagueManager:
     return LeagueManager(ledger.settings, _no_chance, ledger=ledger)
 
 
-def manager_after(events: Sequence[Event], path: Path) -> LeagueManager:
-    """A manager that has replayed these events of the journal at a path.
+def manager_after(events: Sequence[Event], place: Place) -> LeagueManager:
+    """A manager that has replayed these events of the journal at a place.
 
-    The path is for error messages only.
+    The place is for error messages only.
     """
-    manager = first_manager(events[0] if events else None, path)
+    manager = first_manager(events[0] if events else None, place)
     for seq, event in enumerate(events, start=1):
-        apply(manager, seq, event, path)
+        apply(manager, seq, event, place)
     return manager
 
 
-def first_manager(first: Event | None, path: Path) -> LeagueManager:
+def first_manager(first: Event | None, place: Place) -> LeagueManager:
     """A manager that can replay the journal that begins with this event."""
     if not isinstance(first, LeagueCreated):
-        raise JournalError(f"{path} does not begin with a league: it is not a manager's journal, or nothing was played")
+        raise JournalError(
+            f"{place} does not begin with a league: it is not a manager's journal, or nothing was played"
+        )
     try:
         return blank_manager(first)
-    except ValueError as error:
-        raise JournalError(f"{path} cannot be replayed here: {error}") from error
+    except UNFIT as error:
+        raise JournalError(f"{place} cannot be replayed here: {error}") from error
 
 
-def apply(manager: LeagueManager, seq: int, event: Event, path: Path) -> None:
+def apply(manager: LeagueManager, seq: int, event: Event, place: Place) -> None:
     """Replay one event of a journal."""
     try:
         manager.apply(event)
     except UNFIT as error:
-        raise JournalError(damaged(path, UnfitEventError(seq, error))) from error
+        raise JournalError(damage.unfit(place, UnfitEventError(seq, error))) from error
 
 
 def _no_chance(_count: int) -> NoReturn:

@@ -56,7 +56,7 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     """How a language model played for this player; None if the player does not use one."""
     total = reported_provenance(manager, player.agent_id)
     matches = matches_of(manager, player.agent_id)
-    lost = player.declined + sum(_is_declined(match, player.agent_id) for match in matches)
+    lost = player.model_pauses + sum(_is_declined(match, player.agent_id) for match in matches)
     if not player.conditions and not total.choices:
         return None
     # A declined choice appears in no referee's report, but the provider failed in it, too.

@@ -15,6 +15,7 @@ from league.manager.roster import Member
 from league.protocol.experiment import written
 from league.reports import endings
 from league.reports.awaited import awaited
+from league.reports.evidence_words import BY_WORD
 
 Object = dict[str, Any]
 """A JSON object (Any: its values are whatever JSON holds)."""
@@ -31,6 +32,7 @@ _AGENT = (
     "convention",
 )
 _STATUS = {"INIT": "registered", "REGISTERED": "registered", "ACTIVE": "playing", "SHUTDOWN": "finished"}
+_PROTEST = ("at", "attempt", "player_id", "why", "signed", "draw_commitment")
 _REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
 _APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "applied_at")
 
@@ -54,6 +56,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
         "technical_losses": technical_losses(manager),
         "champion": ledger.champion,
         "journal_seq": journal_seq,
+        "head": msgspec.to_builtins(manager.journal_head()),
     }
 
 
@@ -78,24 +81,25 @@ def gauges(manager: LeagueManager) -> dict[str, float]:
 
 
 def standings(manager: LeagueManager) -> Object:
-    """The table and its version, the technical losses of each player, the unverified results, what else the table does
-    not say, and how the league ended."""
+    """The table and its version, the technical losses of each player, the results by word, what else the table does not
+    say, and how the league ended."""
     players = manager.ledger.roster.of_role("player")
     return {
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
         "technical_losses": {player.agent_id: player.technical_losses for player in players},
-        "unverified": unverified(manager),
+        "by_word": by_word(manager),
         "notes": list(endings.notes(manager)),
         "ending": endings.ending(manager),
     }
 
 
-def unverified(manager: LeagueManager) -> list[str]:
-    """The matches whose results rest on the word of their referees (S-27)."""
+def by_word(manager: LeagueManager) -> list[str]:
+    """The matches whose results nobody but their referees stands for (spec section 8.18)."""
     match_ids = []
     for match_id, match in manager.ledger.matches.items():
-        if isinstance(match.result, ResultAccepted) and not match.result.verified:
+        basis = match.basis
+        if basis is not None and basis.evidence in BY_WORD:
             match_ids.append(match_id)
     return match_ids
 
@@ -129,8 +133,14 @@ def match_row(match: ScheduledMatch) -> Object:
         "attempt": match.attempt,
         "winner": result.winner if result else None,
         "outcome": _outcome(match),
-        "verified": result.verified if isinstance(result, ResultAccepted) else None,
+        "evidence": match.basis.evidence if match.basis else None,
     }
+
+
+def _refused_about(manager: LeagueManager, match_id: str) -> list[Object]:
+    """The refused reports about a match, and the refused answers in it."""
+    refusals = [refusal for refusal in manager.ledger.refusals if refusal.match_id == match_id]
+    return [fields(refusal, (*_REFUSED, "attempt")) for refusal in refusals]
 
 
 def _outcome(match: ScheduledMatch) -> str | None:
@@ -146,10 +156,19 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
         return None
     row = match_row(scheduled)
     # A walkover has neither points nor details: nobody played.
-    row |= {"points": None, "details": None, "decided_at": None}
+    row |= {"points": None, "details": None, "decided_at": None, "corrected": []}
+    basis = scheduled.basis
+    row |= {
+        "unsigned": list(basis.unsigned) if basis else [],
+        "doubt": basis.doubt if basis else "",
+        "protests": [fields(protest, _PROTEST) for protest in scheduled.serious_protests],
+    }
+    row["disputed"] = scheduled.disputed or None
+    row["refused"] = _refused_about(manager, match_id)
     result = scheduled.result
     if isinstance(result, ResultAccepted):
         row |= {"points": result.points, "details": result.details, "decided_at": result.at}
+        row["corrected"] = list(result.corrected)
     return row
 
 
@@ -158,7 +177,7 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
 
 def agents(manager: LeagueManager) -> Object:
     """Every registered agent with its accepted deviations, every applicant that waits for approval or was rejected, and
-    all refused registrations and reports."""
+    all refused registrations, reports and answers."""
     ledger = manager.ledger
     # The ledger has one set of deviations for all agents; here each agent gets its own.
     deviations: dict[str, list[Object]] = {}
@@ -169,11 +188,15 @@ def agents(manager: LeagueManager) -> Object:
         "agents": [
             {
                 **fields(member, _AGENT),
+                "shown_name": ledger.roster.shown_name(member),
                 "status": status_of(member),
                 "game_types": list(member.game_types),
                 "deviations": deviations.get(member.agent_id, []),
                 "contested": list(member.contested.values()),
+                "max_concurrent_matches": member.capacity if member.role == "referee" else None,
                 "conditions": [written(card) for card in member.conditions],
+                "findings": member.findings,
+                "in_trouble": member.in_trouble,
             }
             for member in ledger.roster.members.values()
         ],

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from league.storage.journal_files import OWNER_ONLY, code_of, journal_errors
-from league.storage.notices import JournalError
+from league.storage.notices import JournalInUseError
 
 try:
     import fcntl  # Windows has none
@@ -41,7 +41,7 @@ class FileLock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise JournalError(f"{path} is in use by {_holder(file)}") from error
+            raise JournalInUseError(f"{path} is in use by {_holder(file)}") from error
 
     def _lock_beside(self, path: Path) -> None:
         beside = sqlite3.connect(
@@ -56,7 +56,7 @@ class FileLock:
         except sqlite3.OperationalError as error:
             if code_of(error) != sqlite3.SQLITE_BUSY:
                 raise
-            raise JournalError(f"{path} is in use by another process") from error
+            raise JournalInUseError(f"{path} is in use by another process") from error
 
     def release(self) -> None:
         """Let another process write. Close the database first: SQLite would lose its own locks by this."""

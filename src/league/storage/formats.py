@@ -6,7 +6,8 @@ their tables tell which of the first two formats they have.
 
     1  0.1.0, early: no digests; bodies of letters in a table of their own; events with other names and fields
     2  0.1.0, late: a chain of digests; letters hold their bodies
-    3  since 0.2.0: the number in the header; the journal knows which version wrote it
+    3  0.2.0: the number in the header; the journal knows which version wrote it
+    4  since 0.3.0: events of receipts, draws, pauses, probes and models
 
 `MIGRATIONS` has one step from each older format to the next. `migrate` takes all that are needed. The caller begins and
 ends the transaction, so a file has its old format or the newest one and never anything between, whenever the process
@@ -36,12 +37,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from league.storage import bounds
 from league.storage.chain import digest_after
 from league.version import __version__
 
 OLDEST = 1
-FORMAT = 3
+FORMAT = 4
 """The format that this version writes. CONTRIBUTING.md says when there must be a new one."""
+FORMAT_KEY = "schema_version"
+"""The format of a journal in a database, and the first place where old programs look in a file."""
 MIGRATIONS_KEY = "migrations"
 WRITTEN_BY_KEY = "written_by"
 """The version of the program that opened the journal last to write it."""
@@ -89,8 +93,14 @@ def newer_format(connection: sqlite3.Connection) -> str:
         return ""
     writer = None
     with suppress(sqlite3.Error):  # a newer format may have another table
-        writer = connection.execute("SELECT value FROM meta WHERE key = ?", (WRITTEN_BY_KEY,)).fetchone()
-    program = f"version {writer[0]}" if writer else "another version"
+        row = connection.execute("SELECT value FROM meta WHERE key = ?", (WRITTEN_BY_KEY,)).fetchone()
+        writer = row[0] if row else None
+    return unknown_format(number, writer)
+
+
+def unknown_format(number: int, writer: str | None) -> str:
+    """Say that a journal has a format that this version does not know."""
+    program = f"version {writer}" if writer else "another version"
     return (
         f"was written by {program} in format {number}; this version, {__version__}, reads formats {OLDEST} to {FORMAT}"
     )
@@ -103,7 +113,7 @@ def current_form(connection: sqlite3.Connection) -> sqlite3.Connection:
     if not any(step.is_needed_to_read for step in steps):
         return connection
     # An empty name is a database that only this connection sees, and that is gone with it.
-    copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    copy = bounds.connect("", lambda: _bytes_of(connection))
     try:
         connection.backup(copy)
         copy.execute("BEGIN")
@@ -113,6 +123,12 @@ def current_form(connection: sqlite3.Connection) -> sqlite3.Connection:
         copy.close()
         raise
     return copy
+
+
+def _bytes_of(connection: sqlite3.Connection) -> int:
+    pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
+    page_bytes: int = connection.execute("PRAGMA page_size").fetchone()[0]
+    return pages * page_bytes
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -129,7 +145,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     entries = {
         # Programs from before there was a number look here, and refuse a number that they do not know.
-        "schema_version": str(FORMAT),
+        FORMAT_KEY: str(FORMAT),
         MIGRATIONS_KEY: msgspec.json.encode(records).decode(),
     }
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", entries.items())
@@ -144,6 +160,18 @@ def _head(connection: sqlite3.Connection) -> bytes:
     row = connection.execute("SELECT digest FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     return bytes(row[0]) if row else b""
 
+
+OLD_SCHEMA = (
+    """CREATE TABLE events(
+        seq INTEGER PRIMARY KEY, entry INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL)""",
+    "CREATE TABLE bodies(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
+    """CREATE TABLE letters(
+        id INTEGER PRIMARY KEY, at REAL NOT NULL, direction TEXT NOT NULL, peer TEXT NOT NULL,
+        message_type TEXT, match_id TEXT, kind TEXT NOT NULL, status TEXT NOT NULL,
+        digest BLOB NOT NULL REFERENCES bodies(digest))""",
+    "CREATE INDEX letters_of_a_match ON letters(match_id) WHERE match_id IS NOT NULL",
+)
+"""What journals of older formats have and today's have not."""
 
 # --- from format 1 to 2 -----------------------------------------------------------------------------------------------
 
@@ -310,16 +338,17 @@ def _join_bodies(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX remarks ON letters(kind) WHERE kind = 'remark'")
 
 
-# --- from format 2 to 3 -----------------------------------------------------------------------------------------------
+# --- from format 2 to 3, and from 3 to 4 ------------------------------------------------------------------------------
 
 
-def _from_2_to_3(_: sqlite3.Connection) -> int:
-    """Only the number is new, which `migrate` writes."""
+def _nothing_rewritten(_: sqlite3.Connection) -> int:
+    """Only the number is new, which `migrate` writes: the older journals lack what is new, and read as they are."""
     return 0
 
 
 MIGRATIONS: Mapping[int, Migration] = {
     1: Migration(_from_1_to_2, _head_without_digests, is_needed_to_read=True),
-    2: Migration(_from_2_to_3, _head, is_needed_to_read=False),
+    2: Migration(_nothing_rewritten, _head, is_needed_to_read=False),
+    3: Migration(_nothing_rewritten, _head, is_needed_to_read=False),
 }
 """By the older format."""

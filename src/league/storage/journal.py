@@ -7,12 +7,14 @@ and secrets of one step: they become durable together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Protocol
 
 import msgspec
 
 from league.events import EVENTS, Event
 from league.machine import Entry
+from league.protocol.strict_json import is_too_deep
 
 
 class Journal(Protocol):
@@ -31,10 +33,6 @@ class Journal(Protocol):
         ...
 
 
-class StorageError(Exception):
-    """The journal could not be written; nothing of the failed group was stored."""
-
-
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -43,21 +41,32 @@ def encode(event: Event) -> bytes:
     return _ENCODER.encode(event)
 
 
+MAX_DEPTH = 32
+"""An event holds at most a match record, and that holds messages (`strict_json.MAX_DEPTH`)."""
+LATEST = 253402300799.0
+"""The last second of the year 9999: no later time can be written."""
+
+
 def decode(raw: bytes) -> Event:
-    """Decode a stored event."""
+    """Decode a stored event; ValueError or TypeError if it is not one."""
+    if not isinstance(raw, bytes):
+        raise TypeError(f"{type(raw).__name__} instead of bytes")  # a database gives what it holds
+    if is_too_deep(raw, MAX_DEPTH):
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     # The union of all events is known only at run time; each decodes to its own class by its tag.
-    event: Event = _DECODER.decode(raw)
+    event: Event = _decoder().decode(raw)
+    if not 0 <= event.at <= LATEST:
+        raise ValueError(f"{event.at} is not a time")
     return event
 
 
+@cache
 def _decoder() -> msgspec.json.Decoder[Event]:
+    """Made when the first event is read: it takes milliseconds, and an agent without a journal never needs it."""
     union = EVENTS[0]
     for kind in EVENTS[1:]:
         union = union | kind  # type: ignore[assignment]  # a union built from a tuple has no static type
     return msgspec.json.Decoder(union)
-
-
-_DECODER = _decoder()
 
 
 class _StoredEntry(msgspec.Struct):
@@ -71,12 +80,19 @@ class MemoryJournal:
     Events are kept encoded: what a restart reads back went through the same codec as on a disk.
     """
 
+    has_lease = False
+    is_confirmed = True
+
     def __init__(self) -> None:
         self._durable: list[_StoredEntry] = []
         self._queued: list[_StoredEntry] = []
 
     def append(self, entry: Entry) -> None:
         self._queued.append(_StoredEntry(list(map(encode, entry.events)), dict(entry.secrets)))
+
+    def is_ours(self) -> bool:
+        """Nobody else could write it."""
+        return True
 
     def sync(self) -> int:
         """Make everything queued durable; return the number of durable entries."""

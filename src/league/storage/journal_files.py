@@ -13,17 +13,22 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
-from league.storage import formats
-from league.storage.chain import digest_after
+from league.storage import bounds, damage, formats
+from league.storage.chain import Examination, StoredRow, examine
 from league.storage.journal import decode
 from league.storage.notices import JournalError, UnfitEventError
+from league.storage.urls import DatabasePlace
 from league.version import __version__
 
 APPLICATION = 0x4C475632
 """Marks a database file as a journal (PRAGMA application_id)."""
 OWNER_ONLY = 0o600
+OPENED_KEY = "opened"
+"""The number of the last letter, each time the journal was opened to be written."""
+OPENINGS_KEPT = 1000
 WAL_LEFT_OVER = 64 << 20
 """After a burst the write-ahead log is cut back to this size."""
 
@@ -51,10 +56,12 @@ SCHEMA = (
     "CREATE INDEX letters_of_a_match ON letters(match_id) WHERE match_id <> ''",
     "CREATE INDEX remarks ON letters(kind) WHERE kind = 'remark'",
 )
+TABLES = frozenset({"meta", "events", "secrets", "letters"})
 
 
 DISK_ERRORS = (sqlite3.Error, UnicodeError, MemoryError)
 """The errors SQLite raises; the text of an error in a damaged file need not even be UTF-8."""
+OUT_OF_BOUNDS = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_INTERRUPT)
 NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
 blob = bytearray
@@ -79,15 +86,18 @@ def _insertion(table: str, rows: int, columns: int) -> str:
 
 
 @contextmanager
-def journal_errors(path: Path, action: str) -> Iterator[None]:
+def journal_errors(path: Path | DatabasePlace, action: str) -> Iterator[None]:
     """Turn errors of the disk and the database into a JournalError: "PATH cannot be ACTION: why"."""
     try:
         yield
     except DISK_ERRORS as error:
         if code_of(error) == sqlite3.SQLITE_NOTADB:
             raise JournalError(f"{path} is not a journal, or its beginning is damaged") from error
+        if code_of(error) in OUT_OF_BOUNDS:
+            raise JournalError(f"{path} was not made by this program: {_out_of_bounds(error)}") from error
         if code_of(error) == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeError):
-            raise JournalError(damaged(path, error)) from error
+            sentence = damaged(path, error) if isinstance(path, Path) else f"{path} is damaged: {error}"
+            raise JournalError(sentence) from error
         raise JournalError(f"{path} cannot be {action}: {error}") from error
     except OSError as error:
         raise JournalError(f"{path} cannot be {action}: {error.strerror or error}") from error
@@ -98,6 +108,12 @@ def code_of(error: Exception) -> int | None:
     if not isinstance(error, sqlite3.Error) or not hasattr(error, "sqlite_errorcode"):
         return None
     return error.sqlite_errorcode & 0xFF
+
+
+def _out_of_bounds(error: Exception) -> str:
+    if code_of(error) == sqlite3.SQLITE_TOOBIG:
+        return f"one of its values has more than {bounds.VALUE_BYTES >> 20} MB"
+    return "reading it takes far longer than its size explains"
 
 
 def make_folders(path: Path) -> None:
@@ -134,7 +150,7 @@ class Upgrade(NamedTuple):
     """A journal of an older format was brought up to date; `backup` is a copy of it as it was."""
 
     old_format: int
-    backup: Path
+    backup: Path | DatabasePlace
 
 
 class OpenedJournal(NamedTuple):
@@ -164,11 +180,25 @@ def open_writable(path: Path, identity: Mapping[str, str], busy_s: float) -> Ope
                     ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value""",
                 (formats.WRITTEN_BY_KEY, __version__),
             )
+            _note_opening(connection)
             connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise
     return OpenedJournal(connection, upgrade)
+
+
+def _note_opening(connection: sqlite3.Connection) -> None:
+    last_letter = connection.execute("SELECT coalesce(max(id), 0) FROM letters").fetchone()[0]
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (OPENED_KEY,)).fetchone()
+    openings = with_opening(row[0] if row else "", last_letter)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (OPENED_KEY, openings))
+
+
+def with_opening(openings: str, last_letter: int) -> str:
+    """Add a number to those of the letters behind which the journal was opened: a process that starts again may repeat
+    what it said."""
+    return " ".join([*openings.split(), str(last_letter)][-OPENINGS_KEPT:])
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> Upgrade | None:
@@ -177,7 +207,7 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> Upgrade | None:
     if old_format == formats.FORMAT:
         return None
     backup_path = _free_name(path, f"format-{old_format}")
-    _copy(connection, path, backup_path)
+    copy_to(connection, path, backup_path)
     # One transaction: whenever this process dies, the file is in its old format or in the new one.
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -245,6 +275,38 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     problem = formats.newer_format(connection)
     if problem:
         raise JournalError(f"{path} {problem}")
+    foreign_object = bounds.foreign_object(connection, (*SCHEMA, *formats.OLD_SCHEMA))
+    if foreign_object:
+        raise JournalError(f"{path} was not made by this program: {foreign_object} is not part of a journal")
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    missing = TABLES - tables
+    if missing:
+        raise JournalError(f"{path} is not a journal, or it is damaged: it has no table {min(missing)}")
+
+
+class SqliteRows:
+    """The tables of a journal in a file, for reading. Any thread may use it."""
+
+    body_holds = "instr(body, ?) > 0"
+
+    def __init__(self, journal: Path | DatabasePlace, connection: sqlite3.Connection) -> None:
+        """`journal` is the file, or the database of which the connection has a copy."""
+        self._journal = journal
+        self.connection = connection
+        self._one_reads = Lock()
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._one_reads, journal_errors(self._journal, "read"):
+            return self.connection.execute(query, values).fetchall()
+
+    def damaged(self, why: object) -> str:
+        if isinstance(self._journal, Path):
+            return damaged(self._journal, why)
+        return damage.sentence(self._journal, why, _examine(self.connection).sound)
+
+    def close(self) -> None:
+        with self._one_reads:
+            self.connection.close()
 
 
 def backup(path: Path, target: Path) -> None:
@@ -253,17 +315,18 @@ def backup(path: Path, target: Path) -> None:
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
     with journal_errors(path, "read"), closing(_open_unconverted(path)) as source:
-        _copy(source, path, target)
+        copy_to(source, path, target)
 
 
 def rescue(source: sqlite3.Connection, path: Path) -> Path:
     """Copy a journal whose file is gone, from the connection that is still open, to beside its place."""
     target = path.with_name(f"{path.name}.rescued-{os.getpid()}")
-    _copy(source, path, target)
+    copy_to(source, path, target)
     return target
 
 
-def _copy(source: sqlite3.Connection, path: Path, target: Path) -> None:
+def copy_to(source: sqlite3.Connection, path: Path, target: Path) -> None:
+    """Copy a journal from a connection into a new file. `path` names the journal in errors."""
     part = target.with_name(f"{target.name}.part")
     # Under another name until it is whole: an interrupted copy is never taken for a backup.
     with journal_errors(target, "written"):
@@ -297,71 +360,46 @@ def _verify(copy: sqlite3.Connection, path: Path) -> None:
 def damaged(path: Path, why: object) -> str:
     """Say what is wrong with a journal, how much of it is sound, and what to do."""
     sound = why.seq - 1 if isinstance(why, UnfitEventError) else _sound(path)
-    advice = "to go on, put a copy made by 'league backup' in its place"
-    if not sound:
-        return f"{path} is damaged: {why}; none of its events can be read; {advice}"
-    return (
-        f"{path} is damaged: {why}; its events 1 to {sound} can be read; "
-        f"'league replay {path} --until {sound}' shows the league as it was then; {advice}"
-    )
-
-
-class _Examination(NamedTuple):
-    """The last event up to which all can be read and is as it was written, and whether that is the last of all."""
-
-    sound: int
-    is_whole: bool
+    return damage.sentence(path, why, sound)
 
 
 def _sound(path: Path) -> int:
     try:
         with closing(_connect(path, "ro", 5.0)) as connection:
-            return _examine_any(connection).sound
+            return _examine(connection).sound
     except (*DISK_ERRORS, OSError):
         return 0
 
 
-def _examine_any(connection: sqlite3.Connection) -> _Examination:
+def _examine(connection: sqlite3.Connection) -> Examination:
     """Examine a journal of any format that this version can read."""
     current = formats.current_form(connection)
     try:
-        return _examine(current)
+        return examine(_stored_rows(current))
     finally:
         if current is not connection:
             current.close()
 
 
-def _examine(connection: sqlite3.Connection) -> _Examination:
-    group: list[list[Any]] = []
-    sound = 0
-    digest = b""
-    query = "SELECT seq, entry, at, kind, body, digest FROM events ORDER BY seq"
+def _stored_rows(connection: sqlite3.Connection) -> Iterator[StoredRow | None]:
+    """The rows of all events; None where one cannot be read."""
     try:
-        for *row, stored in connection.execute(query):
-            # Numbers have no gaps: a missing event is damage, even if all others can be read.
-            if row[0] != sound + len(group) + 1:
-                return _Examination(sound + len(group), is_whole=False)
-            decode(row[-1])
-            group.append(row)
-            if stored:
-                digest = digest_after(digest, group)
-                if digest != stored:
-                    return _Examination(sound, is_whole=False)
-                sound += len(group)
-                group = []
+        for row in connection.execute("SELECT seq, entry, at, kind, body, digest FROM events ORDER BY seq"):
+            decode(row[4])
+            yield StoredRow(*row)
     except (*DISK_ERRORS, ValueError, TypeError):
-        return _Examination(sound + len(group), is_whole=False)
-    return _Examination(sound + len(group), is_whole=not group)
+        yield None
 
 
-def verify_events(connection: sqlite3.Connection, path: Path) -> None:
+def verify_events(connection: sqlite3.Connection, journal: Path | DatabasePlace) -> None:
     """Raise JournalError if any event cannot be read, or is not as it was written."""
-    examination = _examine_any(connection)
+    examination = _examine(connection)
     if not examination.is_whole:
         raise JournalError(
-            damaged(
-                path,
+            damage.sentence(
+                journal,
                 f"what follows event {examination.sound} is not as it was written",
+                examination.sound,
             )
         )
 
@@ -396,6 +434,9 @@ def _sync(path: Path) -> None:
 
 def _connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
+    if mode != "rw":
+        # A file that is only read may be anybody's.
+        return bounds.connect(uri, lambda: _size(path), busy_s)
     # Its users take turns by locks of their own; transactions are begun and ended by hand.
     return sqlite3.connect(
         uri,
@@ -416,8 +457,16 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 
 def _has_log(path: Path) -> bool:
+    return _log_size(path) > 0
+
+
+def _log_size(path: Path) -> int:
     log = Path(f"{path}-wal")
-    return log.exists() and log.stat().st_size > 0
+    return log.stat().st_size if log.exists() else 0
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size + _log_size(path)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -435,15 +484,19 @@ def _build(connection: sqlite3.Connection, identity: Mapping[str, str]) -> None:
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {formats.FORMAT}")
-    rows = {**identity, "schema_version": str(formats.FORMAT), formats.WRITTEN_BY_KEY: __version__}
+    rows = {**identity, formats.FORMAT_KEY: str(formats.FORMAT), formats.WRITTEN_BY_KEY: __version__}
     connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
 
 def _compare(connection: sqlite3.Connection, path: Path, identity: Mapping[str, str]) -> None:
-    """Refuse the journal of another role or another league."""
     stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('role', 'league_id')"))
+    require_identity(str(path), stored, identity)
+
+
+def require_identity(journal: str, stored: Mapping[str, str], identity: Mapping[str, str]) -> None:
+    """Refuse the journal of another role or another league."""
     for key, words in (("role", "role"), ("league_id", "league")):
         expected = identity.get(key)
         actual = stored.get(key)
         if expected and actual and expected != actual:
-            raise JournalError(f"{path} is the journal of the {words} {actual}, not {expected}")
+            raise JournalError(f"{journal} is the journal of the {words} {actual}, not {expected}")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class JournalError(Exception):
     """This journal cannot be used; the text is a sentence for people."""
+
+
+class StorageError(Exception):
+    """The journal could not be written; nothing of the failed group was stored."""
 
 
 UNFIT = (LookupError, AssertionError, AttributeError, TypeError, ValueError)
@@ -22,16 +27,22 @@ class UnfitEventError(JournalError):
         self.seq = seq
 
 
-@dataclass(frozen=True, slots=True)
-class Durable:
+class JournalInUseError(JournalError):
+    """Another process writes this journal."""
+
+
+class JournalLostError(StorageError):
+    """Nothing more can be stored in this journal: its files were removed or replaced, or it has another writer now."""
+
+
+class Durable(Struct, frozen=True):
     """The first `entries` entries appended in this epoch are stored for good (`Pump.durable` takes that number)."""
 
     epoch: int
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriteFailed:
+class WriteFailed(Struct, frozen=True):
     """A group could not be stored, and the epoch is over.
 
     Neither that group nor anything appended after it is stored, until the caller has gone back to what is durable and
@@ -41,7 +52,9 @@ class WriteFailed:
     epoch: int
     error: str
     is_final: bool = False
-    """The journal's files are lost: trying again is in vain."""
+    """The journal is lost: trying again is in vain."""
+    can_read: bool = True
+    """False if the journal cannot be read either, until `try_again` returns True."""
 
 
 Notice = Durable | WriteFailed

@@ -1,4 +1,4 @@
-"""Reading a journal in an SQLite file, at rest or while it is written: events, secrets, letters, and following it.
+"""Reading a journal of any kind, at rest or while it is written: events, secrets, letters, and following it.
 
 Nothing here holds a read transaction open between two calls: no reader keeps the write-ahead log from being
 checkpointed.
@@ -6,23 +6,27 @@ checkpointed.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import msgspec
 
 from league.events import Event, MatchRecordKept
-from league.storage import transcript
+from league.machine import JournalHead
+from league.storage import transcript, urls
+from league.storage.chain import StoredRow
 from league.storage.journal import decode
-from league.storage.journal_files import damaged, journal_errors, open_readable
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
+from league.storage.urls import FilePlace, Place
+
+if TYPE_CHECKING:
+    from league.storage.pruning import Pruning
 
 CHUNK = 500
 """Number of rows that are read at a time."""
@@ -32,13 +36,29 @@ Raw = tuple[int, bytes]
 E = TypeVar("E", bound=Event)
 
 
+class JournalRows(Protocol):
+    """The tables of a journal, for reading. Any thread may use it. Errors are JournalErrors."""
+
+    @property
+    def body_holds(self) -> str:
+        """The condition that the body of an event holds some bytes, in the words of the database."""
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """The rows that a query returns; `?` stands for each of the values (Any: columns of the query)."""
+
+    def damaged(self, why: object) -> str:
+        """The sentence about a journal in which something is wrong."""
+
+    def close(self) -> None: ...
+
+
 class JournalReader:
     """A journal, for reading. Its methods may be called from any thread."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._reading = connection
-        self._one_reads = Lock()
+    def __init__(self, place: Place, tables: JournalRows) -> None:
+        self.place = place
+        self._tables = tables
+        self._rows = tables.rows
 
     def events(self) -> Iterator[Event]:
         """All durable events, in order."""
@@ -53,9 +73,23 @@ class JournalReader:
         while seq < last:
             chunk = self.read_chunk(seq, min(CHUNK, last - seq))
             if not chunk:
-                raise JournalError(damaged(self.path, f"event {seq + 1} is missing"))
+                raise JournalError(self._tables.damaged(f"event {seq + 1} is missing"))
             yield from chunk
             seq = chunk[-1][0]
+
+    def stored_rows(self) -> Iterator[StoredRow | None]:
+        """All events as stored, for a check of their chain; None where one cannot be read, and nothing follows it."""
+        query = "SELECT seq, entry, at, kind, body, digest FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+        after = 0
+        while rows := self._rows(query, (after, CHUNK)):
+            for row in map(StoredRow._make, rows):
+                try:
+                    decode(row.body)
+                except (ValueError, TypeError):
+                    yield None
+                    return
+                yield row
+                after = row.seq
 
     def read_chunk(self, after: int, limit: int) -> list[tuple[int, Event]]:
         """Up to `limit` durable events after that number."""
@@ -68,25 +102,26 @@ class JournalReader:
             "SELECT seq, body FROM events WHERE kind = ? ORDER BY seq",
             (kind.__name__,),
         )
-        decoded = ((seq, decode(body)) for seq, body in rows)
+        decoded = [(seq, self._decode(seq, body)) for seq, body in rows]
         return [(seq, event) for seq, event in decoded if isinstance(event, kind)]
 
     def events_of(self, match_id: str) -> list[Event]:
         """A manager's events about one match, its records aside; no other is decoded."""
-        query = "SELECT body FROM events WHERE kind <> 'MatchRecordKept' AND instr(body, ?) > 0 ORDER BY seq"
+        condition = f"kind <> 'MatchRecordKept' AND {self._tables.body_holds}"
+        query = f"SELECT seq, body FROM events WHERE {condition} ORDER BY seq"
         # Bytes may name the match elsewhere too, in a detail; the decoded event decides.
         rows = self._rows(query, (_names_match(match_id),))
-        events = [decode(body) for (body,) in rows]
+        events = [self._decode(seq, body) for seq, body in rows]
         return [event for event in events if getattr(event, "match_id", None) == match_id]
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
-        records = self._records("instr(body, ?) > 0", _names_match(match_id))
+        records = self._records(self._tables.body_holds, _names_match(match_id))
         return [record for record in records if record.match_id == match_id]
 
     def records_with(self, player_id: str) -> list[MatchRecordKept]:
         """The match records in a manager's journal that name a player."""
-        return self._records("instr(body, ?) > 0", msgspec.json.encode(player_id))
+        return self._records(self._tables.body_holds, msgspec.json.encode(player_id))
 
     def records_after(self, seq: int) -> tuple[int, list[MatchRecordKept]]:
         """The match records in a manager's journal after that number, and the number of the newest event."""
@@ -94,8 +129,8 @@ class JournalReader:
         return last, self._records("seq > ? AND seq <= ?", seq, last)
 
     def _records(self, condition: str, *values: object) -> list[MatchRecordKept]:
-        query = f"SELECT body FROM events WHERE kind = 'MatchRecordKept' AND {condition} ORDER BY seq"
-        events = [decode(body) for (body,) in self._rows(query, values)]
+        query = f"SELECT seq, body FROM events WHERE kind = 'MatchRecordKept' AND {condition} ORDER BY seq"
+        events = [self._decode(seq, body) for seq, body in self._rows(query, values)]
         return [event for event in events if isinstance(event, MatchRecordKept)]
 
     def secrets(self) -> Mapping[str, str]:
@@ -105,7 +140,7 @@ class JournalReader:
     @property
     def meta(self) -> Mapping[str, str]:
         """The journal's own facts: role, league_id, created, and those that formats.py writes."""
-        return dict(self._rows("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
+        return dict(self._rows("SELECT key, value FROM meta WHERE key <> 'probe'"))
 
     @property
     def last_seq(self) -> int:
@@ -113,17 +148,34 @@ class JournalReader:
         last: int = self._rows("SELECT coalesce(max(seq), 0) FROM events")[0][0]
         return last
 
+    def head_at(self, seq: int) -> JournalHead | None:
+        """The head of the chain at an event: the end of the last group up to it."""
+        query = "SELECT seq, digest FROM events WHERE seq <= ? AND length(digest) > 0 ORDER BY seq DESC LIMIT 1"
+        for number, digest in self._rows(query, (seq,)):
+            return JournalHead(number, bytes(digest).hex())
+        return None
+
     def letters(self, match_id: str | None = None) -> Iterator[LetterNote]:
         """The transcript, or its part of one match, in order."""
-        return self._letters("all" if match_id is None else "match", match_id)
+        choice: transcript.Choice = "all" if match_id is None else "match"
+        return (note for _, note in self._letters(choice, match_id))
+
+    def numbered_letters(self) -> Iterator[tuple[int, LetterNote]]:
+        """The transcript, with the numbers of its letters."""
+        return self._letters("all", None)
 
     def remarks(self) -> Iterator[LetterNote]:
         """The remarks of the transcript on itself: where letters are missing, and where it ends."""
-        return self._letters("remarks", None)
+        return (note for _, note in self._letters("remarks", None))
+
+    def plan_pruning(self, before: float, kept: Collection[str]) -> Pruning:
+        """Find out which letters from before a time may go, if those of some matches are kept."""
+        from league.storage.pruning import plan_pruning  # imported here because hardly anybody prunes
+
+        return plan_pruning(self._tables, before, kept)
 
     def close(self) -> None:
-        with self._one_reads:
-            self._reading.close()
+        self._tables.close()
 
     def __enter__(self) -> Self:
         return self
@@ -136,31 +188,37 @@ class JournalReader:
     ) -> None:
         self.close()
 
-    def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._one_reads, journal_errors(self.path, "read"):
-            return self._reading.execute(query, values).fetchall()
-
-    def _letters(self, choice: transcript.Choice, match_id: str | None) -> Iterator[LetterNote]:
+    def _letters(self, choice: transcript.Choice, match_id: str | None) -> Iterator[tuple[int, LetterNote]]:
         after = 0
         while True:
-            with self._one_reads, journal_errors(self.path, "read"):
-                notes = transcript.read(self._reading, choice, match_id, after, CHUNK)
-            for number, note in notes:
-                yield note
+            values: list[object] = [after, CHUNK]
+            if match_id is not None:
+                values.insert(1, match_id)
+            rows = self._rows(transcript.CHOICES[choice], values)
+            for row in rows:
+                number = row[0]
+                note = LetterNote(*row[1:])
+                # In a crafted file numbers may lead in circles.
+                if number <= after or not note.is_well_formed:
+                    raise JournalError(self._tables.damaged(f"letter {after + 1} cannot be read"))
+                yield number, note
                 after = number
-            if len(notes) < CHUNK:
+            if len(rows) < CHUNK:
                 return
 
     def _decoded(self, after: int, rows: Sequence[Raw]) -> list[tuple[int, Event]]:
         pairs = []
         for expected, (seq, body) in enumerate(rows, start=after + 1):
             if seq != expected:
-                raise JournalError(damaged(self.path, f"event {expected} is missing"))
-            try:
-                pairs.append((seq, decode(body)))
-            except (ValueError, TypeError) as error:
-                raise JournalError(damaged(self.path, f"event {seq} cannot be read: {error}")) from error
+                raise JournalError(self._tables.damaged(f"event {expected} is missing"))
+            pairs.append((seq, self._decode(seq, body)))
         return pairs
+
+    def _decode(self, seq: int, body: bytes) -> Event:
+        try:
+            return decode(body)
+        except (ValueError, TypeError) as error:
+            raise JournalError(self._tables.damaged(f"event {seq} cannot be read: {error}")) from error
 
 
 def _names_match(match_id: str) -> bytes:
@@ -168,9 +226,17 @@ def _names_match(match_id: str) -> bytes:
     return b'"match_id":' + msgspec.json.encode(match_id)
 
 
-def open_for_reading(path: str | Path) -> JournalReader:
-    """Open a journal for reading, also while another process writes it."""
-    return JournalReader(Path(path), open_readable(Path(path)))
+def open_for_reading(journal: str | Path | Place) -> JournalReader:
+    """Open a journal, named by a path, a URL or its place, for reading, also while another process writes it."""
+    place = urls.parse(journal)
+    if isinstance(place, FilePlace):
+        # Imported here because an agent without a journal needs no database.
+        from league.storage.journal_files import SqliteRows, open_readable
+
+        return JournalReader(place, SqliteRows(place.path, open_readable(place.path)))
+    from league.storage.postgres_tables import open_tables  # imported here because few journals are in a database
+
+    return JournalReader(place, open_tables(place))
 
 
 class Recent:

@@ -2,19 +2,23 @@
 
 It shares the group commit of the events, but nothing waits for it. Letters are lost with a group that cannot be stored,
 and when the disk is too slow; a remark then says how many are missing.
+
+Requests of strangers that were refused are no part of it: however many come, they must not push out the letters of the
+league. Only the beginning of each is kept, in a ring of its own in the table meta, where a new one replaces the oldest.
 """
 
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Sequence
-from typing import Literal
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from league.protocol.safe_text import mask, without_tokens
-from league.storage import journal_files
+from league.storage.journal import LATEST
 
 Mode = Literal["full", "matches", "off"]
 DEFAULT_LIMIT = 256 << 20
@@ -23,8 +27,15 @@ ROW_COST = 128
 RECENT_BYTES = 1 << 20
 """Bytes of stored bodies kept in memory, to recognise a broadcast in the letters to its receivers."""
 TEXTS_KEPT = 1024
+HEAD_LIMIT = 200
+STRANGERS = 100
+"""The size of the ring of strangers' requests."""
+STRANGERS_KEY = "strangers"
 FIELD_LIMIT = 200
 """A peer chooses its message type and match id: what is longer is cut."""
+SIZE = "transcript_bytes"
+STOPPED = "transcript_stopped"
+"""Keys of the table meta."""
 _RECORD = b',"match_record":['
 _ANY_LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _AFTER_RECORD = re.compile(rb'(,"auth_token":"[^"\\]*")?\}{1,2}')
@@ -38,9 +49,36 @@ class LetterNote(msgspec.Struct, frozen=True):
     peer: str
     message_type: str | None
     match_id: str | None
-    kind: Literal["request", "response", "remark"]
+    kind: Literal["request", "response", "remark", "stranger"]
     status: str
     body: bytes
+
+    @property
+    def is_well_formed(self) -> bool:
+        """False for a letter that some other program wrote: a database stores any type anywhere."""
+        try:
+            msgspec.convert(msgspec.structs.asdict(self), LetterNote)
+        except msgspec.ValidationError:
+            return False
+        return 0 <= self.at <= LATEST
+
+
+class StrangersRequest(msgspec.Struct, frozen=True):
+    """The beginning of a request that was refused because nobody knows its sender."""
+
+    at: float
+    address: str
+    message_type: str | None
+    code: str
+    head: str
+
+
+def strangers_in(stored: str) -> list[StrangersRequest]:
+    """Read the ring of strangers' requests; what cannot be read counts as empty."""
+    try:
+        return msgspec.json.decode(stored or "[]", type=list[StrangersRequest])
+    except msgspec.MsgspecError:
+        return []
 
 
 def exchanged(
@@ -59,6 +97,11 @@ def exchanged(
     return LetterNote(at, direction, peer, message_type, match_id, kind, status, body)
 
 
+def refused(at: float, origin: str, message_type: str | None, code: str, body: bytes) -> LetterNote:
+    """Note the beginning of a stranger's request that was refused."""
+    return LetterNote(at, "in", origin, message_type, None, "stranger", code, body[:HEAD_LIMIT])
+
+
 def without_record(body: bytes) -> bytes:
     """Empty the record of the match in a report: our referees write it last, and the journals have it already."""
     begin = body.find(_RECORD) + len(_RECORD)
@@ -74,64 +117,106 @@ def without_record(body: bytes) -> bytes:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
+LetterRow = tuple[int, float, str, str | None, str | None, str | None, str, str | None, bytearray, int]
+"""A row of the table letters; its columns have this order. Bodies are bytearrays: sqlite3 binds them sooner."""
+NO_BODY = bytearray()
+
+
+class TranscriptEnd(Struct, frozen=True):
+    """Where a stored transcript ends: its size, the id of its last letter, and the limit at which it was stopped."""
+
+    size: int
+    last_id: int
+    stopped_at: int | None
+    strangers: str = ""
+    """The newest requests of strangers, as the table meta has them."""
+
+    @classmethod
+    def of(cls, meta: Mapping[str, str], last_id: int) -> TranscriptEnd:
+        """Its size stands in the table meta, so that it is rolled back with a transaction that fails."""
+        stopped_at = meta.get(STOPPED)
+        return cls(
+            size=int(meta.get(SIZE, 0)),
+            last_id=last_id,
+            stopped_at=None if stopped_at is None else int(stopped_at),
+            strangers=meta.get(STRANGERS_KEY, ""),
+        )
+
+
+class TranscriptRows(NamedTuple):
+    """What a group adds to the transcript: rows of the table letters, and values of the table meta."""
+
+    letters: list[LetterRow]
+    meta: dict[str, str]
+
+
+NOTHING = TranscriptRows([], {})
+
 
 class TranscriptWriter:
-    """Writes notes within the journal's transactions. Its size stands in the database too, so that it is rolled back
-    with them: after a transaction that failed, `find_end` reads it again."""
+    """Makes notes into rows. After a transaction that failed, `go_on_from` must get the end that is stored."""
 
-    def __init__(self, connection: sqlite3.Connection, limit: int) -> None:
-        self._connection = connection
+    def __init__(self, limit: int) -> None:
         self._limit = limit
         self._texts = _Texts()
         self._recent: dict[bytes, int] = {}
         """Bodies stored shortly before, as they came, and the letters that have them."""
         self._recent_bytes = 0
-        self.find_end()
+        self._strangers: deque[StrangersRequest] = deque(maxlen=STRANGERS)
+        self.is_stopped = False
 
-    def find_end(self) -> None:
-        """Read how large it is, and whether it ended there. With a larger limit it is continued."""
-        self._size = self._number("transcript_bytes") or 0
-        stopped_at = self._number("transcript_stopped")
-        self.is_stopped = stopped_at is not None and self._limit <= stopped_at
-        self._last_id: int = self._connection.execute("SELECT coalesce(max(id), 0) FROM letters").fetchone()[0]
+    def go_on_from(self, end: TranscriptEnd) -> None:
+        """Go on behind this letter. With a larger limit, a transcript that was stopped is continued."""
+        self._size = end.size
+        self._last_id = end.last_id
+        self.is_stopped = end.stopped_at is not None and self._limit <= end.stopped_at
+        self._strangers.clear()
+        self._strangers.extend(strangers_in(end.strangers))
         # Letters that were rolled back must not be referred to.
         self._recent.clear()
         self._recent_bytes = 0
 
-    def write(self, notes: Sequence[LetterNote], missing: int) -> None:
-        """Store these notes, after a remark if others are missing before them."""
+    def rows(self, notes: Sequence[LetterNote], missing: int) -> TranscriptRows:
+        """The rows of these notes, after a remark if others are missing before them."""
         if not notes or self.is_stopped:
-            return
-        rows: list[tuple[object, ...]] = []
+            return NOTHING
+        meta = {}
+        letters = []
         if missing:
             remark = _remark(
                 notes[0].at,
                 f"{missing} letters are missing here: they could not be stored",
             )
-            rows.append(self._row(remark))
+            letters.append(self._row(remark))
+        strangers = [note for note in notes if note.kind == "stranger"]
+        if strangers:
+            self._strangers.extend(map(self._request_of, strangers))
+            meta[STRANGERS_KEY] = msgspec.json.encode(list(self._strangers)).decode()
         for note in notes:
+            if note.kind == "stranger":
+                continue
             if self._size + ROW_COST + len(note.body) > self._limit:
                 remark = _remark(
                     note.at,
                     f"the transcript ends here: it reached its limit of {self._limit} bytes",
                 )
-                rows.append(self._row(remark))
-                self._set("transcript_stopped", self._limit)
+                letters.append(self._row(remark))
+                meta[STOPPED] = str(self._limit)
                 self.is_stopped = True
                 break
-            rows.append(self._row(note))
-        journal_files.insert(self._connection, "letters", rows)
-        self._set("transcript_bytes", self._size)
+            letters.append(self._row(note))
+        meta[SIZE] = str(self._size)
+        return TranscriptRows(letters, meta)
 
-    def _row(self, note: LetterNote) -> tuple[object, ...]:
+    def _row(self, note: LetterNote) -> LetterRow:
         """Make a note into a row: with its body, or with the letter before it that had the same."""
         self._last_id += 1
         self._size += ROW_COST
         texts = self._texts
         same_as = self._recent.get(note.body, 0)
-        body = journal_files.NO_BLOB
+        body = NO_BODY
         if not same_as:
-            body = journal_files.blob(self._new_body(note.body))
+            body = bytearray(self._new_body(note.body))
         return (
             self._last_id,
             note.at,
@@ -157,12 +242,14 @@ class TranscriptWriter:
         self._size += len(body)
         return body
 
-    def _number(self, key: str) -> int | None:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return int(row[0]) if row else None
-
-    def _set(self, key: str, value: int) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
+    def _request_of(self, note: LetterNote) -> StrangersRequest:
+        return StrangersRequest(
+            note.at,
+            self._texts[note.peer] or "",
+            self._texts[note.message_type],
+            note.status,
+            mask(note.body).decode(errors="replace"),
+        )
 
 
 def _remark(at: float, text: str) -> LetterNote:
@@ -177,7 +264,8 @@ class _Texts(dict[str | None, str | None]):
             self.clear()
         stored = field
         if field is not None:
-            stored = without_tokens(field[:FIELD_LIMIT])
+            # A database may have no text with a NUL in it.
+            stored = without_tokens(field[:FIELD_LIMIT].replace("\0", "\N{REPLACEMENT CHARACTER}"))
         self[field] = stored
         return stored
 
@@ -186,23 +274,11 @@ class _Texts(dict[str | None, str | None]):
 
 _LETTERS = """SELECT id, at, direction, peer, message_type, nullif(match_id, ''), kind, status,
         CASE same_as WHEN 0 THEN body ELSE (SELECT body FROM letters AS first WHERE first.id = letters.same_as) END
-    FROM letters WHERE id > :after AND {} ORDER BY id LIMIT :limit"""
-_CHOICES = {
+    FROM letters WHERE id > ? AND {} ORDER BY id LIMIT ?"""
+CHOICES = {
     "all": _LETTERS.format("kind != 'remark'"),
-    "match": _LETTERS.format("match_id = :match_id AND match_id <> '' AND kind != 'remark'"),
+    "match": _LETTERS.format("match_id = ? AND match_id <> '' AND kind != 'remark'"),
     "remarks": _LETTERS.format("kind = 'remark'"),
 }
+"""The queries for letters after a number: a row is the number of a letter, and the fields of its note."""
 Choice = Literal["all", "match", "remarks"]
-
-
-def read(
-    connection: sqlite3.Connection,
-    choice: Choice,
-    match_id: str | None,
-    after: int,
-    limit: int,
-) -> list[tuple[int, LetterNote]]:
-    """The next letters after that number, with their numbers."""
-    values = {"after": after, "limit": limit, "match_id": match_id}
-    rows = connection.execute(_CHOICES[choice], values).fetchall()
-    return [(row[0], LetterNote(*row[1:])) for row in rows]

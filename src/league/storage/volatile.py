@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from league.events import Event
-from league.machine import Entry
+from league.machine import Entry, JournalHead
 from league.storage.journal import decode, encode
 from league.storage.notices import WriteFailed
 from league.storage.reading import Follower, Followers
@@ -18,6 +18,10 @@ class VolatileJournal:
     is_volatile = True
     is_full = False
     keeps_letters = False
+    head: JournalHead | None = None
+    """There is no chain."""
+    has_lease = False
+    is_confirmed = True
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
@@ -42,6 +46,9 @@ class VolatileJournal:
 
     def note(self, letter: LetterNote) -> None:
         """Nobody reads the transcript of a journal that is not kept."""
+
+    def is_ours(self) -> bool:
+        return True
 
     def try_again(self, failed: WriteFailed) -> bool:
         return True

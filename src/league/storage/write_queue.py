@@ -5,13 +5,15 @@ writer thread takes the waiting group whole once somebody has called `wake_write
 `notes_wait_s`; it then reports `stored` or `failed`. After a failure the queue drops whatever is added until `resume`:
 that was computed from a state that never became durable, and must never reach the disk behind a gap. Entries are never
 dropped otherwise, even when the queue is full; letters are, and are counted as missing.
+
+A writer that must come by regularly (`renew_s`) gets an empty group when there is nothing else for that long.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Condition, Lock
+
+from msgspec import Struct
 
 from league.machine import Entry
 from league.storage.journal import encode
@@ -19,8 +21,7 @@ from league.storage.notices import JournalError
 from league.storage.transcript import DEFAULT_LIMIT, ROW_COST, LetterNote, Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How much may wait, and how a journal keeps its transcript."""
 
     queue_entries: int = 4096
@@ -37,8 +38,7 @@ class Settings:
     """How long a commit waits for a lock that another program holds on the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedEntry:
+class QueuedEntry(Struct, frozen=True):
     """An entry, encoded when it was appended: later changes do not reach it."""
 
     events: list[tuple[float, str, bytes]]
@@ -46,12 +46,11 @@ class QueuedEntry:
     secrets: list[tuple[str, str]]
 
 
-@dataclass(slots=True)
-class WriteGroup:
+class WriteGroup(Struct):
     """Entries and letters that are committed together."""
 
-    entries: list[QueuedEntry] = field(default_factory=list)
-    notes: list[LetterNote] = field(default_factory=list)
+    entries: list[QueuedEntry] = []
+    notes: list[LetterNote] = []
     entry_bytes: int = 0
     note_bytes: int = 0
     missing: int = 0
@@ -63,10 +62,11 @@ class WriteGroup:
 class WriteQueue:
     """Entries and letters on their way to the disk. After a failure it takes nothing until it is resumed."""
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, renew_s: float | None = None) -> None:
         self.keeps_letters = settings.transcript != "off"
         self._notes_matches_only = settings.transcript == "matches"
-        self._path = path
+        self._name = name
+        self._renew_s = renew_s
         self._settings = settings
         self._lock = Lock()
         self._changed = Condition(self._lock)
@@ -92,7 +92,7 @@ class WriteQueue:
         # Encoded above, outside the lock: the writer thread must not wait for it.
         with self._lock:
             if self._is_closed:
-                raise JournalError(f"{self._path} is closed")
+                raise JournalError(f"{self._name} is closed")
             if self._is_failed:
                 return
             self._waiting.entries.append(QueuedEntry(events, secrets))
@@ -134,12 +134,16 @@ class WriteQueue:
     # --- for the writer thread ----------------------------------------------------------------------------------------
 
     def take(self) -> WriteGroup | None:
-        """Wait for a group that is awaited, and take it; None when the queue is closed and empty."""
+        """Wait for a group that is awaited, and take it. Return an empty one if the writer must come by, and None when
+        the queue is closed and empty."""
         with self._lock:
             while not self._waiting.is_awaited and not self._is_closed:
-                in_time = self._changed.wait(None if self._is_idle else self._settings.notes_wait_s)
-                if not in_time and self._waiting.notes:
+                in_time = self._changed.wait(self._renew_s if self._is_idle else self._settings.notes_wait_s)
+                # Entries that nobody awaits stay: the letter about them may be noted in this very moment.
+                if not in_time and self._waiting.notes and not self._waiting.entries:
                     break
+                if not in_time and self._is_idle and not self._waiting.is_awaited:
+                    return WriteGroup()
                 self._is_idle = not in_time
             if not self._waiting.entries and not self._waiting.notes:
                 return None

@@ -117,6 +117,16 @@ def agent_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/mcp"
 
 
+def agent_urls(text: str) -> str:
+    """Complete the URLs of several agents, which are separated by commas."""
+    return ",".join(agent_url(url.strip()) for url in text.split(","))
+
+
+def first_of(urls: str) -> str:
+    """The first of several URLs."""
+    return urls.partition(",")[0]
+
+
 def player_home(text: str) -> tuple[str, str]:
     """Read P01=URL: a player's id and its URL; ValueError if it is not written so."""
     player_id, _, url = text.partition("=")

@@ -3,11 +3,16 @@
 Theory of operation. Agents put lines into a queue, and one thread writes them, so that lines keep their order. If the
 reader is slow and the queue is full, further lines are dropped and counted, and the count is printed later. Every line
 passes here, so nothing that an agent prints shows a token or moves a cursor.
+
+An agent whose output is not read at a terminal puts the time in front of its lines (`stamp_lines`). It leaves that to
+systemd's journal, which stamps lines itself, and it stamps no line of `PLAIN`, which programs wait for.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -19,6 +24,8 @@ Stream = Literal["stdout", "stderr"]
 
 MOST_WAITING: Final = 1_000
 """The most lines that wait for a slow reader."""
+PLAIN: Final = "ready: "
+STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
 LAST_LINES_S: Final = 1.0
 """How long the last lines may take when the process ends."""
 
@@ -29,6 +36,7 @@ class Console:
     def __init__(self) -> None:
         self._lines: SimpleQueue[tuple[Stream, str] | Event] = SimpleQueue()
         self._dropped = 0
+        self.is_stamping = False
         self._writer: Thread | None = None
 
     def put(self, stream: Stream, text: str) -> None:
@@ -42,7 +50,10 @@ class Console:
         if self._dropped:
             self._lines.put((stream, f"({self._dropped} lines were not shown: nobody read them)"))
             self._dropped = 0
-        self._lines.put((stream, display.harmless(text, keep="\n\t")))
+        text = display.harmless(text, keep="\n\t")
+        if self.is_stamping and not text.startswith(PLAIN) and not getattr(sys, stream).isatty():
+            text = f"{time.strftime(STAMP, time.gmtime())} {text}"
+        self._lines.put((stream, text))
 
     def flush(self, seconds: float = LAST_LINES_S) -> None:
         """Wait until everything is written, but not longer than this."""
@@ -64,6 +75,11 @@ class Console:
 
 _CONSOLE = Console()
 flush = _CONSOLE.flush
+
+
+def stamp_lines() -> None:
+    """Put the time in front of lines that go to a file or a program, unless systemd's journal does it."""
+    _CONSOLE.is_stamping = "JOURNAL_STREAM" not in os.environ
 
 
 def say(text: str) -> None:

@@ -118,12 +118,12 @@ def ending(document: Mapping[str, Any]) -> list[str]:
     return [paint(plain(document["ending"]), Style.STRONG)]
 
 
-def unverified(matches: Sequence[str]) -> str:
-    """A note under a table that names its unverified results."""
+def by_word(matches: Sequence[str]) -> str:
+    """A note under a table that names the results for which nobody but a referee stands."""
     names = ", ".join(map(plain, matches[:MOST_NAMED]))
     if len(matches) > MOST_NAMED:
         names += " …"
-    return f"{counted(len(matches), 'result')} unverified, without a seed that proves the draw: {names}"
+    return f"{counted(len(matches), 'result')} by the referee's word, not signed by both players: {names}"
 
 
 def title(league: Mapping[str, Any]) -> str:

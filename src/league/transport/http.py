@@ -16,7 +16,6 @@ from collections.abc import (
     MutableMapping,
 )
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
@@ -79,8 +78,7 @@ class Response(Struct, frozen=True, gc=False):
     headers: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LaterResponse:
+class LaterResponse(Struct, frozen=True):
     """An answer that will be made from the result of a future: a caller that can take callbacks needs no task for it.
     Any: only future and `make` need to agree on that result."""
 
@@ -117,8 +115,7 @@ class StreamedAnswer(Protocol):
     async def send_to(self, writer: ResponseWriter) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class StreamingResponse:
+class StreamingResponse(Struct, frozen=True):
     """An answer in pieces, such as server-sent events. When the client leaves, the generator is cancelled."""
 
     status: int
@@ -156,8 +153,7 @@ class McpHandler(Protocol):
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits a server sets its clients: sizes in bytes, times in seconds."""
 
     body: int = MESSAGE_LIMIT
@@ -213,13 +209,12 @@ def refuse(status: int, detail: str, body: RefusalBody, *headers: tuple[str, str
     return Response(status, body(status, CODES.get(status), detail), headers=headers)
 
 
-@dataclass(frozen=True, slots=True)
-class App:
+class App(Struct, frozen=True):
     """The content of a server: messages posted to /mcp, pages at fixed paths, and a handler for all other paths."""
 
     post: Callable[[bytes, str], Awaitable[Response] | Response]
     """The body and the address it came from."""
-    get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = field(default_factory=dict)
+    get: Mapping[str, Callable[[], Awaitable[Response] | Response]] = {}
     refusal: RefusalBody = plain_refusal
     rest: Handler | None = None
     other_paths: frozenset[str] = frozenset()
@@ -239,8 +234,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{0,5})?")
 _ORIGIN = re.compile(r"https?://(.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class AccessPolicy:
+class AccessPolicy(Struct, frozen=True):
     """Which hosts a request may be meant for, and which pages may make a browser send one.
 
     A page on the web must not reach an agent through the browser of the person who runs it, by name (DNS rebinding) or

@@ -14,7 +14,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Collection
-from email.utils import parsedate_to_datetime
 from typing import Protocol, cast
 
 import httptools
@@ -35,6 +34,7 @@ _READ_HEADERS = frozenset(
         b"content-type",
         b"retry-after",
         b"mcp-session-id",
+        b"location",
     }
 )
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -299,6 +299,7 @@ class ClientConnection(asyncio.Protocol):
             None if later is None else _read_retry_after(later.decode("latin-1")),
             headers.get(b"content-type", b"").decode("latin-1"),
             headers.get(b"mcp-session-id", b"").decode("latin-1"),
+            headers.get(b"location", b"").decode("latin-1"),
         )
         self._received = 0
         self._status = 0
@@ -327,6 +328,8 @@ def _read_retry_after(retry_after: str) -> float | None:
     """Read Retry-After as seconds from now: a number, or a date; None if it is neither."""
     if _NUMBER.fullmatch(retry_after):
         return float(retry_after)
+    from email.utils import parsedate_to_datetime  # imported here because hardly anybody writes a date
+
     try:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:

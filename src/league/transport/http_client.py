@@ -27,6 +27,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from msgspec import Struct
+
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
 from league.transport.http_call import (
@@ -41,8 +43,7 @@ from league.transport.resolving import Resolver
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLimits:
+class PoolLimits(Struct, frozen=True):
     """The limits of a client's connections."""
 
     per_endpoint: int = 2

@@ -14,11 +14,10 @@ request (`Asked`), so that a caller is answered in the form in which it called.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league.gateway import forms, normalise, understanding
 from league.gateway.foreign_assignments import is_answered_freely, name_of_round
@@ -34,6 +33,7 @@ from league.machine import (
     MatchRecord,
     Ping,
     Pong,
+    Probe,
     RecordRequest,
     Refusal,
 )
@@ -49,8 +49,10 @@ from league.protocol.errors import (
     read_foreign,
 )
 from league.protocol.exchanges import EXCHANGES, Role, family_of
+from league.protocol.findings import Findings
 from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
 from league.protocol.messages import MESSAGES, LeagueQuery, Message
+from league.protocol.versions import PROTOCOL
 
 PING = "ping"
 RECORD = "get_match_record"
@@ -75,6 +77,7 @@ _NO_RESULT = Violation(
 )
 _METHODS = {kind: b',"method":"%b","params":' % row.method.encode() for kind, row in EXCHANGES.items()}
 _RETRYABLE = (Retry.YES, Retry.LATER, Retry.IN_WINDOW)
+_SIGNS_OF_ERROR = ("error_code", "error_name", "error_description", "error_detail", "error", "reason")
 _ERROR_TYPES = {Role.MANAGER: "LEAGUE_ERROR", Role.REFEREE: "GAME_ERROR"}
 _CHOICE_FIELDS = ("accept", "accepted", "parity_choice", "choice", "move_data")
 
@@ -109,8 +112,7 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
         return any(violation.code == "E036" for violation in self.content.violations)
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """The agent that answers here: its role decides which methods it knows and how its errors look."""
 
     role: Role
@@ -227,7 +229,7 @@ def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
         round_name = name_of_round(content.get("round_id"))
         content, deviations = normalise.normalise_request(content, call.method, reading.game_type)
         if deviations:
-            normalised = jsonrpc.read_call(replace(call, params=content), reading, speaker.role)
+            normalised = jsonrpc.read_call(structs.replace(call, params=content), reading, speaker.role)
             read = structs.replace(
                 _with_deviations(normalised, deviations, content),
                 round_name=round_name,
@@ -357,8 +359,11 @@ def _result(
         return {}
     if isinstance(content, Pong):
         if content.matches is None:
-            return {}
-        return {"matches": [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches]}
+            return {"protocol": PROTOCOL}
+        return {
+            "protocol": PROTOCOL,
+            "matches": [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches],
+        }
     if isinstance(content, MatchRecord):
         return {
             "match_id": content.match_id,
@@ -426,18 +431,16 @@ def read_answer(
     status: int = 200,
 ) -> Content:
     """Read the answer to a call of ours. `status` is its HTTP status, below 300 unless the body says something."""
-    if isinstance(sent, RecordRequest):
-        return _read_record(raw, limit)
     if isinstance(sent, Ping):
-        return _read_pong(raw, limit)
-    if len(raw) <= limit and not (type(sent) is LeagueQuery and is_answered_freely(sent)):
+        return _read_ping_answer(raw, sent, limit)
+    if len(raw) <= limit and not (isinstance(sent, LeagueQuery) and is_answered_freely(sent)):
         quickly = quick_read.read_answer(raw, sent.type, reading)
         if quickly is not None:
             return quickly
     is_lenient = status < 300 and reading.profile == "compat"
     if is_lenient and (not raw or raw.isspace()):
         # Nothing at all is a mere acknowledgement (section 6.2).
-        return Acknowledged((_NO_RESULT,), is_promise=status == ACCEPTED)
+        return Acknowledged((_NO_RESULT,), is_promise=status == ACCEPTED, is_empty=True)
     content = _read_closely(raw, sent, reading, limit)
     if is_lenient and status == ACCEPTED and not _says_something(content):
         return Acknowledged((_NO_RESULT,), is_promise=True)
@@ -519,6 +522,20 @@ def is_notification(sent: Message) -> bool:
     return row is None or (row.replies[0].endswith("_ACK") and sent.type != "GAME_INVITATION")
 
 
+def _read_ping_answer(raw: bytes, sent: Ping, limit: int) -> Content:
+    if isinstance(sent, RecordRequest):
+        return _read_record(raw, limit)
+    if isinstance(sent, Probe):
+        # The gateway itself wrote this answer, out of all that it was answered.
+        return msgspec.json.decode(raw, type=Findings)
+    return _read_pong(raw, limit)
+
+
+def lists_matches(raw: bytes) -> bool:
+    """True for the answer of a referee of ours to a ping."""
+    return _read_pong(raw, RECORD_LIMIT).matches is not None
+
+
 def _read_pong(raw: bytes, limit: int) -> Pong:
     """Read the answer to a ping. Any answer is a sign of life; ours lists matches and attempts."""
     try:
@@ -591,7 +608,17 @@ def _says_no(content: Mapping[str, object]) -> bool:
     """True if it is an error in the words of the protocol."""
     if content.get("status") in ("ERROR", "REJECTED"):
         return True
-    return content.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
+    if content.get("message_type") not in ("LEAGUE_ERROR", "GAME_ERROR"):
+        return False
+    # Some agents acknowledge a message by repeating its type, also one that tells them of an error.
+    return not content.keys().isdisjoint(_SIGNS_OF_ERROR)
+
+
+def _meaning(code: str) -> str:
+    """Return what a code means to us. Ours for bugs is no one else's: others got it for having said nothing we know."""
+    if code == "E099":
+        return "it does not say what is wrong"
+    return ERRORS[code].when
 
 
 def _refusal(answer: RpcAnswer) -> Refusal:
@@ -601,7 +628,7 @@ def _refusal(answer: RpcAnswer) -> Refusal:
     if isinstance(fields.get("error"), dict):
         fields = fields["error"]
     name = _text(fields, "error_name") or _text(fields, "error_description")
-    words = understanding.words_of(content, number)
+    words = understanding.words_of(content, number, answer.message)
     is_unknown = understanding.says_unknown(content, number, is_error=answer.is_error)
     code = "E036"
     if not is_unknown:
@@ -610,9 +637,10 @@ def _refusal(answer: RpcAnswer) -> Refusal:
         _text(fields, "error_detail")
         or _text(fields, "reason")
         or _text(fields, "message")
+        or answer.message
         or name
         or words
-        or ERRORS[code].when
+        or _meaning(code)
     )
     is_no = answer.is_tool_error or (not answer.is_error and _is_no(content))
     understood = (is_no and not is_unknown) or not understanding.is_not_understood(content, number)

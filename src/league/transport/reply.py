@@ -14,3 +14,5 @@ class HttpReply(Struct, frozen=True, gc=False):
     content_type: str = ""
     session: str = ""
     """The MCP session the server opened with this answer."""
+    location: str = ""
+    """Where a redirect leads."""

@@ -81,11 +81,14 @@ function fromHex(text) {
   return Uint8Array.from(text.match(/../g) || [], (pair) => parseInt(pair, 16));
 }
 
-// What the seed of a match gives: what was to be promised, and the number.
-function drawOf(seedHex, label) {
-  const seed = fromHex(seedHex);
+// What the seed of a match gives: what was to be promised, and the number. In a shared draw the promise contains the
+// manager's, and the number follows from seed and share together.
+function drawOf(seedHex, label, shareHex, sharePromise) {
+  let seed = fromHex(seedHex);
   const text = new TextEncoder();
-  const commitment = toHex(sha256(joined(seed, text.encode(label))));
+  const bound = sharePromise ? `${label}|${sharePromise}` : label;
+  const commitment = toHex(sha256(joined(seed, text.encode(bound))));
+  if (shareHex) seed = sha256(joined(seed, fromHex(shareHex)));
   for (let i = 0; ; i++) {
     const byte = hmac(seed, text.encode(`${label}|${i}`))[0];
     if (byte < 250) return { commitment, number: (byte % 10) + 1 };
@@ -93,7 +96,7 @@ function drawOf(seedHex, label) {
 }
 
 function verdictOn(given) {
-  const { commitment, number } = drawOf(given.seed, given.label);
+  const { commitment, number } = drawOf(given.seed, given.label, given.share, given.sharePromise);
   if (number !== Number(given.number)) return [false, `Computed in your browser: the seed gives ${number}, not ${given.number}.`];
   if (given.promised && given.promised !== commitment) return [false, "Computed in your browser: another seed was promised."];
   const promise = given.promised ? "and it is the seed that was promised" : `and its promise must be ${commitment}`;

@@ -122,6 +122,8 @@ class BadInput:
     phase: Phase = Phase.OPEN
     as_member: bool = False
     """The sender has registered."""
+    profile: str = ""
+    """The profile in which it is bad input, or gets this answer; empty: in all of them."""
 
 
 def posted(body: bytes) -> Make:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from league_kit.bad_input.cases import PLAYER, ROLES, BadInput, Phase, Standing
 from league_kit.bad_input.framing import framing
 from league_kit.bad_input.joining import advance, find_role, join, observed, settled
-from league_kit.bad_input.speaking import speaking
+from league_kit.bad_input.speaking import STRICT, speaking
 from league_kit.bad_input.wrong_messages import wrong_messages
 from league_kit.clauses import clauses, for_role, is_below
 from league_kit.kit import Kit, Notify, Options, open_kit
@@ -38,10 +38,11 @@ Observe = Callable[[], Awaitable[str]]
 """The state of the agent, as a text that differs if the state does."""
 
 
-def catalogue(role: str) -> list[BadInput]:
-    """Return every bad input for an agent of this role, in the order in which they are sent."""
+def catalogue(role: str, profile: str = STRICT) -> list[BadInput]:
+    """Return every bad input for an agent of this role and profile, in the order in which they are sent."""
     cases = (*framing(role), *wrong_messages(role), *speaking(role))
-    return sorted(cases, key=lambda case: case.phase)
+    chosen = (case for case in cases if case.profile in ("", profile))
+    return sorted(chosen, key=lambda case: case.phase)
 
 
 def _below(cases: Iterable[BadInput], only: Iterable[str]) -> list[BadInput]:
@@ -52,10 +53,10 @@ def _below(cases: Iterable[BadInput], only: Iterable[str]) -> list[BadInput]:
     return [case for case in cases if any(is_below(case.id, name) or is_below(case.clause, name) for name in names)]
 
 
-def listed(role: str | None, only: Iterable[str] = ()) -> list[dict[str, str]]:
+def listed(role: str | None, only: Iterable[str] = (), profile: str = STRICT) -> list[dict[str, str]]:
     """Return a row for people per bad input for an agent of this role, or of any."""
     roles = (role,) if role else ROLES
-    cases = {case.id: case for each in roles for case in _below(catalogue(each), only)}
+    cases = {case.id: case for each in roles for case in _below(catalogue(each, profile), only)}
     if only and not cases:
         raise ValueError(f"there is no bad input {', '.join(only)}; --list shows all")
     rows = []
@@ -106,7 +107,7 @@ class _Sender:
     async def send_all(self) -> list[CheckResult]:
         standing = await join(self.kit, self.role)
         results: list[CheckResult] = []
-        cases = _below(catalogue(self.role), self.kit.options.only)
+        cases = _below(catalogue(self.role, self.kit.options.profile), self.kit.options.only)
         for phase in sorted({case.phase for case in cases}):
             standing = await advance(self.kit, standing, phase)
             self.state = await settled(self.kit, standing) + await self._more()

@@ -70,6 +70,10 @@ PAGES: Final = ("/api/league", "/api/standings", "/api/schedule", "/api/agents")
 STATES: Final = {REFEREE: "ping", PLAYER: "get_player_state"}
 NOTED: Final = (
     "journal_seq",
+    "head",
+    "waiting",
+    "waiting_reason",
+    "awaited",
     "refused",
     "deviations",
     "applicants",
@@ -78,7 +82,7 @@ NOTED: Final = (
     "conversation_id",
 )
 """Fields that may change when something was refused: notes about the sender, the agent it posed as, and applicants that
-wait for approval."""
+wait for approval; and that the league waits for a report in place of a refused one."""
 
 
 async def find_role(kit: Kit) -> str:

@@ -35,6 +35,8 @@ REPORT: Final = "MATCH_RESULT_REPORT"
 JOIN_LEAGUE: Final = "LEAGUE_REGISTER_REQUEST"
 JOIN_AS_REFEREE: Final = "REFEREE_REGISTER_REQUEST"
 META: Final = {JOIN_LEAGUE: "player_meta", JOIN_AS_REFEREE: "referee_meta"}
+COMPAT: Final = "compat"
+STRICT: Final = "strict"
 NOBODY: Final = "P9999"
 LONG: Final = "x" * 5000
 ESCAPES: Final = "\x1b[2J\x1b]0;owned\x07"
@@ -104,6 +106,7 @@ def _said(
     phase: Phase = Phase.OPEN,
     speaker: str = "",
     as_member: bool = True,
+    profile: str = "",
 ) -> BadInput:
     """Send a right message of this type with one change; `speaker` replaces its usual sender."""
 
@@ -123,6 +126,7 @@ def _said(
         make=make,
         phase=phase,
         as_member=as_member,
+        profile=profile,
     )
 
 
@@ -258,8 +262,9 @@ LOOK_ALIKES: Final = (
     ("with-a-letter-for-a-digit", "Kit {1}"),
     ("with-more-blanks", "Kit   {0}"),
 )
+SENDERS: Final = ("league_manager", "League_Manager", "player:P01", "referee:REF01")
+"""Names that stand for senders of the protocol. No profile accepts them."""
 RESERVED: Final = (
-    "league_manager",
     "League Manager",
     "ADMIN",
     "Operator",
@@ -276,7 +281,16 @@ INVISIBLE: Final = "\u034f\u200b\u202e\u2060\u3164\ufeff"
 def _registrations() -> Iterator[BadInput]:
     for kind, part in META.items():
         for name, code, change in WRONG_META:
-            yield _said(name, kind, code, _meta(part, change), _CLAUSES[code], as_member=False)
+            # In compat, a name that is taken gets a number (section 7.2).
+            yield _said(
+                name,
+                kind,
+                code,
+                _meta(part, change),
+                _CLAUSES[code],
+                as_member=False,
+                profile=STRICT if code == "E022" else "",
+            )
 
 
 def _names() -> Iterator[BadInput]:
@@ -284,14 +298,16 @@ def _names() -> Iterator[BadInput]:
     for kind, number in ((JOIN_LEAGUE, "P01"), (JOIN_AS_REFEREE, "Ref01")):
         for name, form in LOOK_ALIKES:
             text = form.format(number, number.replace("0", "O"))
-            yield _named(f"look-alike-{name}", kind, text, "E022", "REGISTER.name_lookalike")
-        for text in RESERVED:
+            clause = "REGISTER.name_lookalike"
+            yield _named(f"look-alike-{name}", kind, text, "E022", clause, profile=STRICT)
+        for text in (*SENDERS, *RESERVED):
             yield _named(
                 f"reserved-{text.replace(' ', '-')}",
                 kind,
                 text,
                 "E022",
                 "REGISTER.name_reserved",
+                profile=STRICT if text in RESERVED else "",
             )
         clause = f"{kind}.{META[kind]}.display_name"
         for char in INVISIBLE:
@@ -299,9 +315,9 @@ def _names() -> Iterator[BadInput]:
         yield _named("nothing-but-an-invisible-letter", kind, "\u3164", "E008", clause)
 
 
-def _named(name: str, kind: str, display_name: str, code: str, clause: str) -> BadInput:
+def _named(name: str, kind: str, display_name: str, code: str, clause: str, *, profile: str = "") -> BadInput:
     change = _meta(META[kind], {"display_name": display_name})
-    return _said(f"name-{name}", kind, code, change, clause, as_member=False)
+    return _said(f"name-{name}", kind, code, change, clause, as_member=False, profile=profile)
 
 
 def _endpoints() -> Iterator[BadInput]:
@@ -335,7 +351,18 @@ def _referees_without_key() -> Iterator[BadInput]:
         ),
     ):
         wrong = _meta("referee_meta", change)
-        yield _said(name, JOIN_AS_REFEREE, "E043", wrong, clause, phase=Phase.RUNNING, as_member=False)
+        # A strict league takes no further referee while one is alive, whatever it shows.
+        for profile, code in ((COMPAT, "E043"), (STRICT, "E019" if clause == guarded else "E043")):
+            yield _said(
+                name,
+                JOIN_AS_REFEREE,
+                code,
+                wrong,
+                clause,
+                phase=Phase.RUNNING,
+                as_member=False,
+                profile=profile,
+            )
 
 
 def _meta(part: str, change: Mapping[str, object]) -> Change:

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from league.protocol.exchanges import EXCHANGES, REPLY_TYPES, Role
-from league.protocol.messages import MESSAGES
+from league.protocol.messages import AMONG_OURS, MESSAGES
 from league_kit.bad_input.cases import (
     BadInput,
     Make,
@@ -81,10 +81,12 @@ def wrong_messages(role: str) -> Iterator[BadInput]:
         if role in row["roles"]:
             yield _of_vector(row)
     receiver = Role.MANAGER if role == "manager" else Role(role)
-    kinds = [kind for kind, row in EXCHANGES.items() if receiver in row.receivers]
+    # What passes only between agents that both declared it is not asked of anybody.
+    exchanges = [row for row in EXCHANGES.values() if row.message_type not in AMONG_OURS]
+    kinds = [row.message_type for row in exchanges if receiver in row.receivers]
     for kind in kinds:
         yield from _envelopes(kind)
-    for kind in (*EXCHANGES, *REPLY_TYPES):
+    for kind in (*(row.message_type for row in exchanges), *REPLY_TYPES):
         # A referee takes answers that players post as requests of their own.
         is_posted_answer = kind in REPLY_TYPES and role == "referee"
         if kind not in kinds and not is_posted_answer:

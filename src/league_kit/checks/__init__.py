@@ -11,6 +11,7 @@ from league_kit.checks import (
     general_checks,
     match_checks,
     notification_checks,
+    receipt_checks,
     registration_checks,
     transport_checks,
 )
@@ -23,6 +24,7 @@ SECTIONS = (
     registration_checks,
     match_checks,
     notification_checks,
+    receipt_checks,
     general_checks,
 )
 

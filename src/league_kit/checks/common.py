@@ -13,6 +13,7 @@ from typing import Concatenate, Final, ParamSpec
 from league.protocol.errors import ERRORS
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import ACKS
+from league.protocol.receipts import SCHEME
 from league_kit.kit_wire import Trouble
 from league_kit.outcome import CheckOutcome, broken, kept, untestable
 from league_kit.record import Probe, RunRecord
@@ -22,6 +23,10 @@ Judge = Callable[Concatenate[RunRecord, More], CheckOutcome]
 
 STRANGER_CODES: Final = ("E011", "E012", "E028", "E032", "E005", "E033")
 """Error codes with which a member of another league rightly refuses the kit."""
+NOT_DECLARED: Final = (
+    "the player did not declare receipts, and without them nothing else changes; "
+    f"one that signs its choices says so when it registers: player_meta.receipts {SCHEME!r} (9.6)"
+)
 NOT_SENT: Final = "the kit did not ask, or the player was busy (429, 503)"
 
 
@@ -52,6 +57,15 @@ def not_joined(record: RunRecord) -> CheckOutcome | None:
     return None
 
 
+def not_signing(record: RunRecord) -> CheckOutcome | None:
+    """Return an untestable outcome unless the player declared receipts and joined a match of the kit."""
+    if record.member is None:
+        return untestable(record.listening or "the player did not register")
+    if not record.member.signs:
+        return untestable(NOT_DECLARED)
+    return not_joined(record)
+
+
 def _unless(missing: Callable[[RunRecord], CheckOutcome | None], judge: Judge[More]) -> Judge[More]:
     @wraps(judge)
     def judged(record: RunRecord, /, *args: More.args, **kwargs: More.kwargs) -> CheckOutcome:
@@ -68,6 +82,11 @@ def if_reached(judge: Judge[More]) -> Judge[More]:
 def if_joined(judge: Judge[More]) -> Judge[More]:
     """Judge only if the player joined a match of the kit; otherwise the clause is untestable."""
     return _unless(not_joined, judge)
+
+
+def if_signing(judge: Judge[More]) -> Judge[More]:
+    """Judge only a player that declared receipts and joined a match; otherwise the clause is untestable."""
+    return _unless(not_signing, judge)
 
 
 def refuses_stranger(record: RunRecord, probe: Probe) -> bool:

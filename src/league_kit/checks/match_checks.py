@@ -201,7 +201,7 @@ def corrects(record: RunRecord) -> CheckOutcome:
         return untestable("the player made no choice that could be called wrong")
     error = errors[0]
     call = calls[0]
-    advice = "After GAME_ERROR, forget the choice it names, and answer the next call with one of valid_choices."
+    advice = "After GAME_ERROR, answer the next call with one of valid_choices."
     if not call.is_answered:
         return broken(f"the call after GAME_ERROR: {call.why_not()}", advice, error, call)
     choice = call.choice

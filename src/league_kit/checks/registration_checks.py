@@ -92,15 +92,16 @@ def waits_for_approval(record: RunRecord) -> CheckOutcome:
 
 
 def again_after_e012(record: RunRecord) -> CheckOutcome:
-    queries = record.requests("LEAGUE_QUERY")
-    if record.member is None or not queries:
-        return untestable("the player sent the manager no query, so there was nothing to answer with E012")
-    # The kit answers the first query with E012, as a manager does that has lost its members.
-    later = [request for request in record.requests(REGISTER) if request.at > queries[0].at]
+    refused_at = record.query_refused_at
+    if refused_at is None:
+        return untestable("the player sent the manager no query that the kit could answer with E012")
+    # The kit answers one query with E012, as a manager does that has lost its members.
+    refused = [query for query in record.requests("LEAGUE_QUERY") if query.at >= refused_at][:1]
+    later = [request for request in record.requests(REGISTER) if request.at > refused_at]
     if len(later) == 1:
         return kept("registered again, once", later)
     advice = "When the manager answers E012, register again, once, and go on with the new token."
-    return broken(f"{len(later)} registrations came after E012", advice, queries[0])
+    return broken(f"{len(later)} registrations came after E012", advice, *refused)
 
 
 def takes_any_id(record: RunRecord) -> CheckOutcome:
@@ -143,7 +144,7 @@ CHECKS: Mapping[str, Check] = {
     "REGISTER.retries": Check(retries, ("registration",)),
     "REGISTER.stops_when_rejected": Check(stops_when_rejected, ("registration",)),
     "REGISTER.waits_for_approval": Check(waits_for_approval, ("registration",)),
-    "REGISTER.again_after_E012": Check(again_after_e012, ("registration", "dialect", "match")),
+    "REGISTER.again_after_E012": Check(again_after_e012, ("registration", "dialect", "match", "signing")),
     "REGISTER.takes_any_id": Check(takes_any_id, ("registration", "dialect")),
     "TOKEN.sent": Check(token_sent, ("registration", "dialect", "match")),
 }

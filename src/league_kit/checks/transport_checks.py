@@ -242,9 +242,11 @@ def tools_call(record: RunRecord) -> CheckOutcome:
     probes = not_busy([*record.of("tools/call"), *tried])
     if not probes:
         return untestable("the kit did not ask")
+    advice = "Understand tools/call: its params.name is the method, its params.arguments the message."
+    if probes[0] in record.tried and probes[0].is_answered:
+        return broken("tools/call is acknowledged, but not understood", advice, probes[0])
     if probes[0].is_answered:
         return kept("understood", probes)
-    advice = "Understand tools/call: its params.name is the method, its params.arguments the message."
     return broken(f"tools/call is not understood: {probes[0].why_not()}", advice, probes[0])
 
 

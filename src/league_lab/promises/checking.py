@@ -34,7 +34,7 @@ PROMISES: Sequence[Promise] = (
     ),
     Promise(
         3,
-        "A result comes from the current referee and attempt, or is a recorded walkover.",
+        "A result comes from the current referee and attempt, or is a recorded decision of the manager.",
         results.not_current,
     ),
     Promise(
@@ -82,7 +82,12 @@ PROMISES: Sequence[Promise] = (
         results.losers_without_fault,
         results.faults_unobservable,
     ),
-    Promise(12, "An attempt has only one draw.", draws.breaches, draws.unobservable),
+    Promise(
+        12,
+        "An attempt has only one draw, and after the manager's share no other attempt begins.",
+        draws.breaches,
+        draws.unobservable,
+    ),
     Promise(
         13,
         "While players choose at once, nothing sent to others depends on a choice before all choices are in.",
@@ -96,7 +101,12 @@ PROMISES: Sequence[Promise] = (
         liveness.beyond_bounds,
         liveness.beyond_bounds_unobservable,
     ),
-    Promise(16, "Every request gets exactly one answer.", delivery.unanswered, no_traffic),
+    Promise(
+        16,
+        "Every request gets exactly one answer.",
+        delivery.unanswered,
+        delivery.answers_unobservable,
+    ),
     Promise(
         17,
         "A message that is delivered twice has no further effect.",
@@ -106,19 +116,21 @@ PROMISES: Sequence[Promise] = (
     Promise(18, "The same seed and inputs give the same journal.", liveness.different, liveness.different_unobservable),
     Promise(
         19,
-        "No player loses technically while half of the league, its referee or its manager is unreachable.",
+        "No player loses technically while a third of the league, its referee or its manager is unreachable, and none "
+        "gets a fresh game by going away.",
         outages.unfair_losses,
         outages.unobservable,
     ),
     Promise(
         20,
-        "Only the referee of a match learns a choice before both choices are in.",
+        "Only the referee of a match and the manager learn a choice before both choices are in.",
         authorship.leaks,
         authorship.leaks_unobservable,
     ),
     Promise(
         21,
-        "A result counts only if its referee decided it, by what its players answered.",
+        "A result counts only if its referee or manager decided it by its players' answers, is called proven only if "
+        "they signed it, and disputed only if they signed something else.",
         authorship.undecided,
         authorship.undecided_unobservable,
     ),

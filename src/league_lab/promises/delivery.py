@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from league import events as e
+from league.protocol.tokens import MANAGER
 from league_lab.promises.event_history import (
     Attempt,
     attempt_in,
@@ -26,8 +27,8 @@ from league_lab.promises.event_history import (
     whole,
 )
 from league_lab.promises.evidence import Evidence, RecordedCall
-from league_lab.promises.promise_findings import Breach, call_at, event_at
-from league_lab.promises.results import winner_in
+from league_lab.promises.promise_findings import Breach, call_at, event_at, no_traffic
+from league_lab.promises.results import is_readable, winner_in
 
 REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}
 
@@ -48,7 +49,7 @@ def lost(evidence: Evidence) -> Iterator[Breach]:
 
 
 def lost_unobservable(evidence: Evidence) -> str | None:
-    if evidence.recoveries is None and (evidence.traffic is None or not evidence.manager):
+    if evidence.recoveries is None and not (evidence.is_recorded(MANAGER) and evidence.manager):
         return "neither kills nor acknowledgements were recorded"
     return None
 
@@ -91,7 +92,8 @@ def _lost_results(evidence: Evidence) -> Iterator[Breach]:
             winner=winner_in(call),
         )
         # Nothing is owed to others that send a report.
-        if report.referee_id in referees and _is_acknowledged(call) and report not in stored:
+        is_owed = report.referee_id in referees and is_readable(call)
+        if is_owed and _is_acknowledged(call) and report not in stored:
             yield Breach(f"the result of {report.match_id} was acknowledged and is not in the journal", call_at(call))
 
 
@@ -131,12 +133,14 @@ def _reused_attempts(manager: Sequence[e.Event]) -> Iterator[Breach]:
 
 
 def _reused_agent_ids(evidence: Evidence) -> Iterator[Breach]:
-    """No id goes to agents at two endpoints."""
+    """No id goes to agents at two endpoints, unless the agent proved that it moved."""
     endpoints: dict[str, object] = {}
+    moves = {(moved.agent_id, moved.endpoint) for moved in of_kind(evidence.manager, e.AgentMoved)}
     for call, agent_id in _accepted_registrations(evidence):
         meta = inner(call.message, "player_meta") or inner(call.message, "referee_meta")
-        endpoint = meta.get("contact_endpoint")
-        if endpoints.setdefault(agent_id, endpoint) != endpoint:
+        endpoint = text(meta, "contact_endpoint")
+        has_moved = (agent_id, endpoint) in moves
+        if endpoints.setdefault(agent_id, endpoint) != endpoint and not has_moved:
             yield Breach(f"{agent_id} was given to a second agent", call_at(call))
 
 
@@ -158,6 +162,13 @@ def unanswered(evidence: Evidence) -> Iterator[Breach]:
         owed = call.delivered - call.excused
         if call.answers != owed:
             yield Breach(f"{call.answers} answers where {owed} were owed", call_at(call))
+
+
+def answers_unobservable(evidence: Evidence) -> str | None:
+    unknown = [call for call in evidence.traffic or () if call.outcome == "open" and call.excused]
+    if unknown and evidence.recoveries is None:
+        return f"for {len(unknown)} requests no answer was noted: a process may have been stopped before it answered"
+    return no_traffic(evidence)
 
 
 # --- promise 17: a message that is delivered twice has no further effect ----------------------------------------------
@@ -186,6 +197,9 @@ ONCE: Mapping[type[e.Event], Key] = {
     e.MatchDecided: _of_attempt,
     e.ReportSettled: _of_attempt,
     e.ResultAccepted: _of_attempt,
+    e.DrawReleased: _of_attempt,
+    e.DrawRequested: _of_attempt,
+    e.ShareReceived: _of_attempt,
     e.PlayerJoined: _of_player,
     e.PlayerFaulted: _of_player,
     e.MoveMade: attrgetter("match_id", "attempt", "player_id", "turn"),

@@ -1,4 +1,6 @@
-"""Promise 12: an attempt has only one draw: its seed, commitment and number are the same wherever they appear."""
+"""Promise 12: an attempt has only one draw: its seed, commitment and number are the same wherever they appear. Once the
+manager has released its share of a draw, the match is decided, and no other attempt begins.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import NamedTuple
 
 from league import events as e
 from league_lab.promises.event_history import (
+    BY_WORD,
     Attempt,
     attempt_of,
     inner,
@@ -33,6 +36,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from _seeds_used_twice(evidence)
     yield from _numbers_drawn_twice(evidence)
     yield from _contradictions(evidence)
+    yield from _begun_anew(evidence)
 
 
 def unobservable(evidence: Evidence) -> str | None:
@@ -78,6 +82,17 @@ def _contradictions(evidence: Evidence) -> Iterator[Breach]:
                 yield Breach(f"{_name(draw.attempt)} shows a second {name}", draw.where)
 
 
+def _begun_anew(evidence: Evidence) -> Iterator[Breach]:
+    released: set[str] = set()
+    for place, event in enumerate(evidence.manager):
+        if isinstance(event, e.DrawReleased):
+            released.add(event.match_id)
+        elif isinstance(event, e.ResultVoided):
+            released.discard(event.match_id)
+        elif isinstance(event, e.MatchAssigned) and event.match_id in released:
+            yield Breach(f"{event.match_id} began anew after its draw", event_at("manager", place))
+
+
 def _name(attempt: Attempt) -> str:
     return f"{attempt.match_id}, attempt {attempt.number},"
 
@@ -92,13 +107,18 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
                 yield _draw(attempt_of(event), where, event.details)
     for place, result in places(evidence.manager, e.ResultAccepted):
         attempt = attempt_of(result)
+        # A dishonest referee may report any draw, but only by its word.
+        if result.referee_id in evidence.dishonest and result.evidence in (*BY_WORD, e.BY_ADDRESS):
+            continue
         yield _draw(attempt, event_at("manager", place), result.details)
 
 
 def _sent(evidence: Evidence) -> Iterator[_Draw]:
     for kind in ("GAME_INVITATION", "GAME_OVER", "MATCH_RESULT_REPORT"):
         for call in evidence.calls.get(kind, ()):
-            if evidence.agent(call.sender_node) not in evidence.referees:
+            sender = evidence.agent(call.sender_node)
+            is_lie = kind == "MATCH_RESULT_REPORT" and sender in evidence.dishonest
+            if is_lie or sender not in evidence.referees:
                 continue
             details = inner(call.message, "game_result") or inner(inner(call.message, "result"), "details")
             number = whole(call.message, "attempt") or whole(details, "attempt")

@@ -8,10 +8,19 @@ from itertools import combinations
 from typing import NamedTuple, Protocol, TypeVar
 
 from league import events as e
+from league.games import registry
+from league.games.contract import Game
+from league.games.moves import reported_choices
 from league_lab.promises.evidence import Evidence, Object, RecordedCall
 from league_lab.promises.rules import MatchOutcome, Players, Row
 
+BY_WORD = ("by_referee", "loss_by_referee")
+"""What results are called that rest on their referee's word alone."""
+MAY_BE_LIES = (*BY_WORD, "loss_confirmed")
+"""What a lie of a referee may be called: the manager may have failed to reach the player as well."""
 Result = e.ResultAccepted | e.WalkoverDecided
+Choices = Mapping[str, object]
+"""The choices of one turn, by player."""
 Some = TypeVar("Some", bound=e.Event)
 InMatch = TypeVar("InMatch", e.MatchTaken, e.MatchDecided)
 
@@ -81,6 +90,20 @@ def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
     return list(results.values())
 
 
+def game_of(manager: Sequence[e.Event]) -> Game | None:
+    """The game of a league; None if it is not installed here."""
+    settings = settings_of(manager)
+    return registry.find(settings.game_type) if settings else None
+
+
+def choices_of(result: e.ResultAccepted, game: Game | None, schedule: Mapping[str, Slot]) -> Sequence[Choices]:
+    """The choices that a result names, turn by turn; nothing if nobody can tell whose they were."""
+    slot = schedule.get(result.match_id)
+    if game is None or slot is None:
+        return ()
+    return reported_choices(game.rules, result.details, slot.players)
+
+
 def has_technical_loss(manager: Sequence[e.Event]) -> bool:
     return any(result.status == "TECHNICAL_LOSS" for result in of_kind(manager, e.ResultAccepted))
 
@@ -98,6 +121,15 @@ class Statement(NamedTuple):
     at: float
     content: Object
     call: RecordedCall
+
+
+def is_introduction(announcement: Object) -> bool:
+    """True if a player is told of one match again, because it could not know the referee that has it now."""
+    matches = announcement.get("matches")
+    if not isinstance(matches, list) or len(matches) != 1 or not isinstance(matches[0], dict):
+        return False
+    match_id = str(matches[0].get("match_id")).lower()
+    return announcement.get("conversation_id") == f"conv-round-{announcement.get('round_id')}-{match_id}"
 
 
 class Slot(NamedTuple):
@@ -121,9 +153,13 @@ def schedule_of(manager: Sequence[e.Event]) -> Mapping[str, Slot]:
 
 def outcome_of(result: Result) -> MatchOutcome:
     """How a match ended; a walkover counts as a technical loss of the withdrawn player."""
+    score = None
+    if result.by_margin:
+        first, second = result.points.values()
+        score = (first, second)
     if isinstance(result, e.WalkoverDecided):
-        return MatchOutcome(result.winner, technical=True)
-    return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS")
+        return MatchOutcome(result.winner, technical=True, score=score)
+    return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS", score)
 
 
 class _Decision(NamedTuple):
@@ -178,9 +214,9 @@ class TableHistory:
         for player in slot.players:
             row = self._row(player)
             if before:
-                row = row.after(before, times=-1)
+                row = row.after(before, -1, slot.players)
             if outcome:
-                row = row.after(outcome)
+                row = row.after(outcome, players=slot.players)
             self._put(row)
         if outcome:
             self._in_force[match_id] = outcome
@@ -223,9 +259,11 @@ class TableHistory:
             for decision in self._decisions.get(frozenset(pair), ()):
                 if decision.prefix <= prefix:
                     outcomes[decision.match_id] = decision.outcome
-            for outcome in filter(None, outcomes.values()):
-                for player in pair:
-                    points[player] += Row(player).after(outcome).points
+            for match_id, outcome in outcomes.items():
+                if outcome is not None:
+                    players = self.schedule[match_id].players
+                    for player in pair:
+                        points[player] += Row(player).after(outcome, players=players).points
         return points
 
 

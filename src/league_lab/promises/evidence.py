@@ -1,7 +1,8 @@
 """The evidence that promises are judged by: journals, recorded traffic, and facts that only a simulator knows.
 
 Missing parts keep their defaults, and the promises that need them are unobservable. A manager's journal alone is enough
-to begin with. All times, including those of events, are readings of one clock.
+to begin with. In a simulation all times are readings of one clock; otherwise each agent has its own, and a call says
+whose clock tells its times.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ cancelled  no longer needed, or its sender died                  open     the re
 """
 
 
+ADDRESS = "address "
+"""The beginning of a node of which only the address is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
     """One call: a request and its consequences. A repetition by the sender is a call of its own."""
@@ -53,12 +58,19 @@ class RecordedCall:
     excused: int = 0
     """Deliveries that need no answer: the receiver was killed first or made silent, or the recording ended."""
     outcome: CallOutcome = "answered"
+    clock: str = ""
+    """The agent by whose clock the times are; empty in a simulation, where the recorder's clock tells all of them."""
 
     @property
     def kind(self) -> str:
         """The message type; empty for a ping and for anything else without one."""
         value = self.message.get("message_type")
         return value if isinstance(value, str) else ""
+
+    @property
+    def is_strangers(self) -> bool:
+        """True for a request that its receiver refused: nobody knows its sender, only the address."""
+        return self.error and self.sender_node.startswith(ADDRESS)
 
     @property
     def accepted(self) -> Object | None:
@@ -91,10 +103,18 @@ class Evidence:
     """The agent id of each node (`league_manager` for the manager); other nodes are named like their agents."""
     traffic: Sequence[RecordedCall] | None = None
     """Every call, in the order of sending; None: not recorded."""
+    unrecorded: Mapping[str, str] = field(default_factory=dict)
+    """Agents whose calls are missing in the traffic, and why."""
+    restarts: Sequence[float] = ()
+    """When the manager was started again."""
+    unnoted: Sequence[tuple[float, float]] = ()
+    """From when to when letters of the manager may be missing, because it was killed before they were on disk."""
     faulted: frozenset[str] | None = None
     """Players with an injected fault of their own or of their link; None: unknown."""
     impostors: frozenset[str] | None = None
     """Referees that nobody admitted on purpose; None: unknown."""
+    dishonest: frozenset[str] = frozenset()
+    """Referees that are known to lie in their reports, or not to send them."""
     recoveries: Sequence[Recovery] | None = None
     """Every time a node went back to its journal; None: not recorded."""
     downtimes: Mapping[str, Sequence[tuple[float, float]]] | None = None
@@ -109,16 +129,26 @@ class Evidence:
     twin_digest: tuple[str, str] | None = None
     """Digests of the journals of two runs with the same seed and inputs."""
 
+    def is_recorded(self, agent_id: str) -> bool:
+        """Whether the traffic holds all calls of an agent."""
+        return self.traffic is not None and agent_id not in self.unrecorded
+
+    def may_lack_letters(self, at: float) -> bool:
+        """Whether a letter that reached the manager then may be missing in the traffic."""
+        return any(since <= at <= until for since, until in self.unnoted)
+
     def agent(self, node: str) -> str:
         """The agent of a node."""
         return self.agents.get(node, node)
 
     @cached_property
     def calls(self) -> Mapping[str, Sequence[RecordedCall]]:
-        """The traffic by message type, in the order of sending."""
+        """The traffic of agents by message type, in the order of sending. Strangers may write whatever they like: what
+        was refused for that reason is no evidence against anybody."""
         calls: dict[str, list[RecordedCall]] = {}
         for call in self.traffic or ():
-            calls.setdefault(call.kind, []).append(call)
+            if not call.is_strangers:
+                calls.setdefault(call.kind, []).append(call)
         return calls
 
     def sent(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from league.events import Event
+from league.events import Event, ResultAccepted
+from league.protocol.tokens import MANAGER
 from league_lab.promises.evidence import Evidence, RecordedCall
 
 Verdict = Literal["kept", "broken", "unobservable"]
@@ -21,6 +22,24 @@ def no_manager_journal(evidence: Evidence) -> str | None:
 def no_traffic(evidence: Evidence) -> str | None:
     if evidence.traffic is None:
         return "the traffic was not recorded"
+    if not evidence.is_recorded(MANAGER):
+        return f"the manager's traffic is not on record: {evidence.unrecorded[MANAGER]}"
+    return None
+
+
+def no_referee_traffic(evidence: Evidence) -> str | None:
+    """Why the matches cannot be followed letter by letter."""
+    if evidence.traffic is None:
+        return "the traffic was not recorded"
+    results = [event for event in evidence.manager if isinstance(event, ResultAccepted)]
+    referees = {*evidence.referees, *(result.referee_id for result in results)}
+    if not referees:
+        return "there is no referee's journal"
+    for referee in sorted(referees):
+        if not evidence.referees.get(referee):
+            return f"there is no journal of {referee}"
+        if not evidence.is_recorded(referee):
+            return f"the traffic of {referee} is not on record: {evidence.unrecorded[referee]}"
     return None
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from league import events as e
+from league.protocol.tokens import MANAGER
 from league_lab.promises.event_history import (
+    MAY_BE_LIES,
     Slot,
     has_technical_loss,
     inner,
@@ -107,6 +109,8 @@ class _Origins:
         self._schedule = schedule_of(evidence.manager)
         self._registered: set[str] = set()
         self._leases: set[tuple[str, str, int]] = set()
+        self._handed_in: set[tuple[str, str, int]] = set()
+        """The matches whose choices and seed were handed in: the manager may decide them."""
         self._reports: dict[tuple[str, str], list[RecordedCall]] = {}
         for call in evidence.to_manager("MATCH_RESULT_REPORT"):
             match_id = text(call.message, "match_id") or ""
@@ -118,6 +122,8 @@ class _Origins:
             self._registered.add(event.agent_id)
         elif isinstance(event, e.MatchAssigned):
             self._leases.add((event.match_id, event.referee_id, event.attempt))
+        elif isinstance(event, e.DrawReleased):
+            self._handed_in.add((event.match_id, event.referee_id, event.attempt))
         elif isinstance(event, e.ResultAccepted):
             yield from self._parties(event.match_id, {event.referee_id})
             yield from self._result(event)
@@ -141,23 +147,41 @@ class _Origins:
         referee = result.referee_id
         if (result.match_id, referee, result.attempt) not in self._leases:
             yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
-        reports = self._reports.get((result.match_id, referee), ())
+        if result.evidence == "by_manager":
+            if (result.match_id, referee, result.attempt) not in self._handed_in:
+                yield f"the manager decided {result.match_id}, but nothing was handed in for it"
+            return
+        reports = list(self._reports.get((result.match_id, referee), ()))
+        if result.evidence == e.BY_ADDRESS:
+            # Anybody at that address may have sent it.
+            for (match_id, _), calls in self._reports.items():
+                if match_id == result.match_id:
+                    reports.extend(calls)
         # Without recorded traffic there is nothing to compare with.
-        has_traffic = self._evidence.traffic is not None
+        has_traffic = self._evidence.is_recorded(MANAGER) and not self._evidence.may_lack_letters(result.at)
         if has_traffic and not any(_says(call, result) for call in reports):
             yield f"no report from {referee} says what is stored of {result.match_id}"
+
+
+WORDS_FOR_A_DRAW = ("DRAW", "TIE", "")
 
 
 def winner_in(report: RecordedCall) -> str | None:
     """The winner that a report names; some referees write DRAW for none."""
     winner = text(inner(report.message, "result"), "winner")
-    return None if winner == "DRAW" else winner
+    return None if winner in WORDS_FOR_A_DRAW else winner
+
+
+def is_readable(report: RecordedCall) -> bool:
+    """Whether a report names its winner as the protocol has it, and the manager took it as it was."""
+    names_winner = "winner" in inner(report.message, "result")
+    return names_winner and "corrected" not in (report.accepted or {})
 
 
 def _says(report: RecordedCall, result: e.ResultAccepted) -> bool:
     return (
         whole(report.message, "attempt") in (None, result.attempt)
-        and winner_in(report) == result.winner
+        and (winner_in(report) == result.winner or not is_readable(report))
         and report.delivered > 0
         and report.sent_at <= result.at + SAME_MOMENT_S
     )
@@ -173,7 +197,11 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
     schedule = schedule_of(evidence.manager)
     for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
-        if result.status == "TECHNICAL_LOSS" and slot is not None:
+        # Nobody knows who reported a result that counts by an address: the operator accepts that. A dishonest referee
+        # may let anybody lose; promise 21 tells whether that is called by its right name.
+        is_lie = result.referee_id in evidence.dishonest and result.evidence in MAY_BE_LIES
+        is_known = result.evidence != e.BY_ADDRESS and not is_lie
+        if result.status == "TECHNICAL_LOSS" and slot is not None and is_known:
             losers = set(slot.players) - {result.winner}
             for player in sorted(losers - evidence.faulted):
                 yield Breach(f"{player} lost {result.match_id} without a fault", event_at("manager", place))

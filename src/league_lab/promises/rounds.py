@@ -7,6 +7,7 @@ one before has ended, or 2 seconds after it was sent.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from league.protocol.tokens import MANAGER
 from league_lab.promises.event_history import (
     Slot,
     TableHistory,
+    is_introduction,
     members,
     of_kind,
     places,
@@ -26,6 +28,7 @@ from league_lab.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, 
 from league_lab.promises.promise_findings import Breach, breaches_in, call_at
 from league_lab.promises.standings import rows_in
 
+DECISIONS = (e.ResultAccepted, e.WalkoverDecided, e.ResultVoided, e.RoundFinished, e.RoundOpened)
 REPEATABLE = ("refused", "busy")
 BEFORE_THE_END = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED")
 NEXT_AFTER_S = 2.0
@@ -132,6 +135,7 @@ def _sent_to_players(evidence: Evidence) -> Iterator[list[RecordedCall]]:
     """The manager's messages to each player about rounds, in the order of sending."""
     about_rounds = [call for call in evidence.traffic or () if call.kind in BEFORE_THE_END]
     from_manager = [call for call in about_rounds if evidence.agent(call.sender_node) == MANAGER]
+    from_manager = [call for call in from_manager if not is_introduction(call.message)]
     players = members(evidence.manager, "player")
     for node, calls in _by_receiver(from_manager).items():
         if evidence.agent(node) in players:
@@ -174,6 +178,7 @@ def _one_after_another(
     calls: Sequence[RecordedCall],
 ) -> Iterator[Breach]:
     """Only the first call of a message waits, and is waited for: a message that is repeated has failed."""
+    decisions = sorted(event.at for event in evidence.manager if isinstance(event, DECISIONS))
     sent_messages: set[tuple[str, int | None, int | None]] = set()
     before: RecordedCall | None = None
     for call in calls:
@@ -184,15 +189,18 @@ def _one_after_another(
             continue
         sent_messages.add(name)
         if before is not None:
-            is_early = call.sent_at < _next_may_leave(before) - SAME_MOMENT_S
+            is_early = call.sent_at < _next_may_leave(before, decisions) - SAME_MOMENT_S
             if is_early and not _may_say_again(evidence, before, call):
                 yield Breach(f"sent while {before.kind} was under way", call_at(call))
         before = call
 
 
-def _next_may_leave(call: RecordedCall) -> float:
+def _next_may_leave(call: RecordedCall, decisions: Sequence[float]) -> float:
     """When the message after this one may leave at the earliest."""
-    latest = call.sent_at + NEXT_AFTER_S - TIME_TO_LEAVE_S
+    # On a slow disk a message waits for its events, and the time runs from their decision on.
+    place = bisect_right(decisions, call.sent_at)
+    decided_at = decisions[place - 1] if place else call.sent_at
+    latest = decided_at + NEXT_AFTER_S - TIME_TO_LEAVE_S
     if call.outcome == "answered" and call.answered_at is not None:
         return min(call.answered_at, latest)
     # Of all failures, only a timeout is known to take longer than that.
@@ -253,11 +261,13 @@ def _completed_last(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
-    """Whether the manager went back to its journal in between, or the league was reopened."""
+    """Whether the manager went back to its journal or was started again in between, or the league was reopened."""
     for recovery in evidence.recoveries or ():
         is_between = earlier.sent_at <= recovery.at <= later.sent_at
         if is_between and evidence.agent(recovery.node) == MANAGER:
             return True
+    if any(earlier.sent_at <= at <= later.sent_at for at in evidence.restarts):
+        return True
     for event in of_kind(evidence.manager, e.LeagueReopened):
         # What was decided before the reopening may leave the process a little later.
         if earlier.sent_at - ON_ITS_WAY_S <= event.at <= later.sent_at:

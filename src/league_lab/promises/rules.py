@@ -20,6 +20,13 @@ class MatchOutcome(NamedTuple):
 
     winner: str | None
     technical: bool = False
+    score: tuple[int, int] | None = None
+    """The points of the match's players, in games that are scored by their margin."""
+
+    @property
+    def kind(self) -> tuple[str | None, bool]:
+        """The winner of a match, and whether a fault decided it."""
+        return self.winner, self.technical
 
 
 class CannotJudgeError(Exception):
@@ -103,6 +110,8 @@ _PLAYED_BY_MOVES: Mapping[str, Callable[[Players, Moves], str | None]] = {
     "rock_paper_scissors": rock_paper_scissors,
     "tic_tac_toe": tic_tac_toe,
 }
+WRITTEN_TWICE = frozenset({"even_odd", *_PLAYED_BY_MOVES})
+"""The games whose rules are here once more; the others are judged by their own."""
 SIMULTANEOUS = frozenset({"even_odd", "rock_paper_scissors"})
 
 
@@ -169,9 +178,18 @@ def commitment(
     league_id: str,
     match_id: str,
     attempt: int,
+    share_commitment: str = "",
 ) -> str:
-    """What the referee promises before anybody chooses: SHA-256(seed, m)."""
-    return hashlib.sha256(bytes.fromhex(seed) + f"{league_id}|{match_id}|{attempt}".encode()).hexdigest()
+    """What the referee promises before anybody chooses: SHA-256(seed, m), or (seed, m, the promise of the share)."""
+    bound = f"{league_id}|{match_id}|{attempt}"
+    if share_commitment:
+        bound = f"{bound}|{share_commitment}"
+    return hashlib.sha256(bytes.fromhex(seed) + bound.encode()).hexdigest()
+
+
+def shared_seed(seed: str, share: str) -> str:
+    """What takes the place of the seed in a shared draw: SHA-256(seed, share)."""
+    return hashlib.sha256(bytes.fromhex(seed) + bytes.fromhex(share)).hexdigest()
 
 
 def drawn(
@@ -192,6 +210,32 @@ def drawn(
         place += 1
 
 
+def drawn_event(
+    seed: str,
+    label: str,
+    index: int,
+    weights: Sequence[int],
+) -> int:
+    """The event of a chance step: HMAC(seed, label|event|index|try) as a number falls into one of the weights."""
+    if not weights:
+        raise CannotJudgeError("only Even/Odd draws without weights")
+    total = sum(weights)
+    whole_stretches = 2**256 // total * total
+    attempt = 0
+    while True:
+        digest = hmac.new(bytes.fromhex(seed), f"{label}|event|{index}|{attempt}".encode(), hashlib.sha256)
+        value = int(digest.hexdigest(), 16)
+        if value < whole_stretches:
+            break
+        attempt += 1
+    remainder = value % total
+    for event, weight in enumerate(weights):
+        if remainder < weight:
+            return event
+        remainder -= weight
+    raise AssertionError("the remainder is below the sum of the weights")
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -205,18 +249,21 @@ class Row(NamedTuple):
     losses: int = 0
     points: int = 0
 
-    def after(self, outcome: MatchOutcome, times: int = 1) -> Row:
-        """The row after a match with this outcome; `times` -1 takes a voided match back."""
+    def after(self, outcome: MatchOutcome, times: int = 1, players: Sequence[str] = ()) -> Row:
+        """The row after a match of these players with this outcome; `times` -1 takes a voided match back."""
         won = outcome.winner == self.player_id
         drew = outcome.winner is None and not outcome.technical
         lost = not won and not drew
+        points = 3 * won + drew
+        if outcome.score is not None:
+            points = outcome.score[players.index(self.player_id)]
         return Row(
             player_id=self.player_id,
             played=self.played + times,
             wins=self.wins + times * won,
             draws=self.draws + times * drew,
             losses=self.losses + times * lost,
-            points=self.points + times * (3 * won + drew),
+            points=self.points + times * points,
         )
 
 

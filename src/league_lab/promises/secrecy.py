@@ -20,7 +20,7 @@ from league_lab.promises.event_history import (
     whole,
 )
 from league_lab.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league_lab.promises.promise_findings import Breach, call_at, no_traffic
+from league_lab.promises.promise_findings import Breach, call_at, no_referee_traffic
 from league_lab.promises.rules import SIMULTANEOUS
 
 RESULTS = ("GAME_OVER", "MATCH_RESULT_REPORT")
@@ -42,7 +42,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     if evidence.traffic is None:
         return
     for referee, journal in evidence.referees.items():
-        if not journal:
+        if not journal or not evidence.is_recorded(referee):
             continue
         yield from _errors_to_others(evidence, referee)
         statements = _by_match(evidence, referee)
@@ -50,11 +50,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
             yield from _leaks(secret, statements.get(secret.attempt.match_id, []))
 
 
-def unobservable(evidence: Evidence) -> str | None:
-    reason = no_traffic(evidence)
-    if reason is None and not any(evidence.referees.values()):
-        return "there is no referee's journal"
-    return reason
+unobservable = no_referee_traffic
 
 
 def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
@@ -67,10 +63,12 @@ def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
     games = {attempt_of(assignment): assignment.game_type for assignment in assignments}
     # When each player of a turn had chosen or failed.
     turns: dict[tuple[Attempt, int], dict[str, float]] = {}
-    for event in journal:
+    earliest_later = _earliest_later(journal)
+    for place, event in enumerate(journal):
         if isinstance(event, e.MoveMade | e.PlayerFaulted):
             turn = turns.setdefault((attempt_of(event), event.turn), {})
-            turn.setdefault(event.player_id, event.at)
+            # If the clock was set back after it, the event happened at the latest when the new count began.
+            turn.setdefault(event.player_id, min(event.at, earliest_later[place]))
     for move in of_kind(journal, e.MoveMade):
         attempt = attempt_of(move)
         times = dict(turns[attempt, move.turn])
@@ -80,13 +78,26 @@ def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
             yield Secret(attempt, move.player_id, move.choice, move.at, until)
 
 
+def _earliest_later(journal: Sequence[e.Event]) -> list[float]:
+    """For each event, the earliest time of those behind it."""
+    earliest = float("inf")
+    times = []
+    for event in reversed(journal):
+        times.append(earliest)
+        earliest = min(earliest, event.at)
+    times.reverse()
+    return times
+
+
 def _by_match(
     evidence: Evidence,
     referee: str,
 ) -> dict[str, list[Statement]]:
-    """Everything that a referee said, by match."""
+    """Everything that a referee said, by match. Times of another clock than its own would compare with nothing."""
     statements: dict[str, list[Statement]] = {}
     for call in evidence.traffic or ():
+        if call.clock not in ("", referee):
+            continue
         sender = evidence.agent(call.sender_node)
         receiver = evidence.agent(call.receiver_node)
         if sender == referee:

@@ -28,7 +28,7 @@ from league_lab.promises.promise_findings import (
     no_manager_journal,
     no_traffic,
 )
-from league_lab.promises.rules import MatchOutcome, Row, ranked
+from league_lab.promises.rules import Row, ranked
 
 COLUMNS = Row._fields[1:]
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
@@ -248,22 +248,25 @@ def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
         slot = schedule.get(result.match_id)
         # Promise 4 says which side won; here the points only have to be shared in a legal way.
         legal_shares = [[0, 3], [1, 1]]
-        if outcome_of(result) == MatchOutcome(None, technical=True):
+        if outcome_of(result).kind == (None, True):
             legal_shares.append([0, 0])
-        is_legal = sorted(result.points.values()) in legal_shares
+        # A game that is scored by its margin shares them as its rules say: promise 4 knows them.
+        is_legal = result.by_margin or sorted(result.points.values()) in legal_shares
         # A result may only give points to its two players.
         if not is_legal or (slot and set(result.points) != set(slot.players)):
             yield Breach(f"{result.match_id} gives {result.points}", event_at("manager", place))
+    by_margin = any(result.by_margin for result in of_kind(evidence.manager, e.ResultAccepted))
     for table in (*_updates(evidence), *_answers(evidence), *_finals(evidence)):
-        yield from breaches_at(call_at(table.call), _sums(table.rows))
+        yield from breaches_at(call_at(table.call), _sums(table.rows, by_margin))
     for call in evidence.from_manager("ROUND_COMPLETED"):
         yield from breaches_at(call_at(call), _summary(call.message))
 
 
-def _sums(rows: Sequence[Row]) -> Iterator[str]:
+def _sums(rows: Sequence[Row], by_margin: bool) -> Iterator[str]:
     for row in rows:
         is_whole = row.played == row.wins + row.draws + row.losses
-        if not is_whole or row.points != 3 * row.wins + row.draws:
+        # Points of a game that is scored by its margin do not follow from wins and draws.
+        if not is_whole or (not by_margin and row.points != 3 * row.wins + row.draws):
             yield f"the columns of {row.player_id} do not agree"
     wins = sum(row.wins for row in rows)
     draws = sum(row.draws for row in rows)

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
+from league.games import registry
+from league.games.contract import Game, Verdict
+from league.games.wire_fields import unpacked
 from league_lab.promises.event_history import (
     Attempt,
     attempt_in,
@@ -23,14 +26,17 @@ from league_lab.promises.event_history import (
 from league_lab.promises.evidence import Evidence, Object
 from league_lab.promises.promise_findings import Breach, breaches_at, call_at, event_at
 from league_lab.promises.rules import (
+    WRITTEN_TWICE,
     CannotJudgeError,
     MatchOutcome,
     Players,
     by_faults,
     commitment,
     drawn,
+    drawn_event,
     judge,
     points,
+    shared_seed,
 )
 
 
@@ -68,7 +74,10 @@ def _result(
     players: Players,
 ) -> Iterator[str]:
     stored = outcome_of(result)
-    if result.points != points(players, stored):
+    game = registry.find(settings.game_type)
+    if game is not None and settings.game_type not in WRITTEN_TWICE:
+        yield from _by_its_own_rules(game, result, settings.league_id, players)
+    elif result.points != points(players, stored):
         yield f"{result.points} are not the points of winner {result.winner}, {result.status}"
     has_winner = result.winner is not None
     if (result.status == "DRAW" and has_winner) or (result.status == "WIN" and not has_winner):
@@ -81,11 +90,43 @@ def _result(
     except CannotJudgeError as error:
         yield f"called verified, yet {error}"
         return
-    if outcome is not None and outcome != stored:
+    if outcome is not None and outcome.kind != stored.kind:
         yield f"{_text(stored)}, but the details say {_text(outcome)}"
     if settings.game_type == "even_odd":
         attempt = attempt_of(result)
         yield from _number(result.details, settings.league_id, attempt)
+
+
+def _by_its_own_rules(
+    game: Game,
+    result: e.ResultAccepted,
+    league_id: str,
+    players: Players,
+) -> Iterator[str]:
+    """The result of any other game: its own rules replay it, and every draw must follow from the seed."""
+    verdict = game.wire.verdict(unpacked(result.details), players)
+    winner = players.index(result.winner) if result.winner in players else None
+    is_technical = result.status == "TECHNICAL_LOSS"
+    right_points = dict(zip(players, game.scoring.points(winner, is_technical, verdict.returns), strict=True))
+    if result.points != right_points:
+        yield f"{result.points} are not the points of this result, {right_points} are"
+    if not result.verified:
+        return
+    if verdict.contradicts(winner) or (verdict.kind == "technical") != is_technical:
+        yield f"called verified, yet its details say: {verdict.note}"
+    yield from _events(verdict, text(result.details, "draw_seed") or "", league_id, attempt_of(result))
+
+
+def _events(verdict: Verdict, seed: str, league_id: str, attempt: Attempt) -> Iterator[str]:
+    """Every event that chance drew must follow from the seed."""
+    label = f"{league_id}|{attempt.match_id}|{attempt.number}"
+    for index, step in enumerate(verdict.draws):
+        if not _is_seed(seed):
+            yield "no seed confirms its draws"
+            return
+        right_event = drawn_event(seed, label, index, step.weights)
+        if step.number != right_event:
+            yield f"draw {index + 1}: the seed gives {right_event}, not {step.number}"
 
 
 def _text(outcome: MatchOutcome) -> str:
@@ -106,6 +147,9 @@ def _number(
     elif not _is_seed(seed):
         yield f"{seed!r} is not a seed"
     elif number is not None:
+        share = text(details, "draw_share")
+        if share is not None and _is_seed(share):
+            seed = shared_seed(seed, share)
         right_number = drawn(seed, league_id, attempt.match_id, attempt.number)
         if number != right_number:
             yield f"the seed gives {right_number}, not {number}"
@@ -126,28 +170,37 @@ class _PlayedMatch:
         self.moves: dict[int, dict[str, str]] = {}
         self.faults: set[str] = set()
         self.number: int | None = None
+        self.share: str | None = None
 
     def take(self, event: e.Event) -> None:
         if isinstance(event, e.MoveMade):
             self.moves.setdefault(event.turn, {})[event.player_id] = event.choice
         elif isinstance(event, e.PlayerFaulted):
             self.faults.add(event.player_id)
+        elif isinstance(event, e.ShareReceived):
+            self.share = event.share
         elif isinstance(event, e.NumberDrawn):
             self.number = event.number
 
     def problems(self, decided: e.MatchDecided) -> Iterator[str]:
         stored = MatchOutcome(decided.winner, decided.status == "TECHNICAL_LOSS")
-        if decided.points != points(self.assignment.players, stored):
+        is_written_twice = self.assignment.game_type in WRITTEN_TWICE
+        if is_written_twice and decided.points != points(self.assignment.players, stored):
             yield f"{decided.points} are not the points of winner {decided.winner}, {decided.status}"
         try:
             outcome = self._outcome()
         except CannotJudgeError as error:
             yield f"decided, yet {error}"
             return
-        if outcome is not None and outcome != stored:
+        if outcome is not None and outcome.kind != stored.kind:
             yield f"{_text(stored)}, but what happened means {_text(outcome)}"
+        game = registry.find(self.assignment.game_type)
         if self.assignment.game_type == "even_odd":
             yield from self._wrong_details(decided.details)
+        elif game is not None:
+            assignment = self.assignment
+            verdict = game.wire.verdict(unpacked(decided.details), assignment.players)
+            yield from _events(verdict, assignment.seed, assignment.league_id, attempt_of(assignment))
 
     def _outcome(self) -> MatchOutcome | None:
         if self.faults:
@@ -163,7 +216,7 @@ class _PlayedMatch:
         """The details sent to everybody must be what happened."""
         assignment = self.assignment
         attempt = attempt_of(assignment)
-        draw = {"draw_seed": assignment.seed, "drawn_number": self.number}
+        draw = {"draw_seed": assignment.seed, "drawn_number": self.number, "draw_share": self.share}
         yield from _number(draw, assignment.league_id, attempt)
         moves = self.moves.get(1, {})
         choices = {player: moves.get(player) for player in assignment.players}
@@ -186,7 +239,7 @@ def _decided(
         where = event_at(referee, place)
         if isinstance(event, e.MatchTaken):
             matches.setdefault(attempt_of(event), _PlayedMatch(event))
-        elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.NumberDrawn | e.MatchDecided):
+        elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.ShareReceived | e.NumberDrawn | e.MatchDecided):
             match = matches.get(attempt_of(event))
             if match is None:
                 yield Breach(f"{event.match_id} was never taken as attempt {event.attempt}", where)
@@ -245,5 +298,7 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
             continue
         # Referees by others need not promise anything; ours must.
         is_due = promised is not None or assignment is not None
-        if is_due and promised != commitment(seed.value, seed.league_id, attempt.match_id, attempt.number):
+        share_commitment = text(call.message, "share_commitment") or ""
+        right = commitment(seed.value, seed.league_id, attempt.match_id, attempt.number, share_commitment)
+        if is_due and promised != right:
             yield Breach("the commitment is not that of the seed", call_at(call))

@@ -1,4 +1,4 @@
-"""Cheats of a simulated league: players that peek, hijack, impersonate or replay, and a rogue referee.
+"""Cheats of a simulated league: players that peek, hijack, impersonate, replay or protest, and a rogue referee.
 
 A cheat is a real player that sends forged requests besides. It knows the messages it was sent and everything public
 (names, ids and endpoints), and it runs on the same machine as everybody else: its address proves nothing.
@@ -104,6 +104,15 @@ class Cheats:
         receiver = self.node_of(to)
         if receiver is not None and cheat.alive:
             self.world.network.inject(cheat, receiver, message, heard)
+
+    def own_token(self, cheat: Node) -> str | None:
+        """Return the token that the manager gave a cheat when it registered last."""
+        for record in reversed(self.world.network.records):
+            is_registration = record.message.get("message_type") == "LEAGUE_REGISTER_REQUEST"
+            if record.sender_node == cheat.name and is_registration and record.answer and not record.error:
+                token = record.answer.get("auth_token")
+                return token if isinstance(token, str) else None
+        return None
 
     # --- the rogue referee --------------------------------------------------------------------------------------------
 
@@ -330,7 +339,8 @@ def _replay(cheats: Cheats, cheat: Node, invitation: Message) -> None:
         }
         cheats.send(cheat, MANAGER, report)
     # A referee that was not given the match has a token too.
-    of_other_referees = [report for report in reports if report["sender"] != invitation["sender"]]
+    with_token = [report for report in reports if "auth_token" in report]
+    of_other_referees = [report for report in with_token if report["sender"] != invitation["sender"]]
     if of_other_referees:
         overheard = dice.choice(of_other_referees)
         report = {
@@ -339,6 +349,37 @@ def _replay(cheats: Cheats, cheat: Node, invitation: Message) -> None:
             "auth_token": overheard["auth_token"],
         }
         cheats.send(cheat, MANAGER, report)
+
+
+def _protest(cheats: Cheats, cheat: Node, invitation: Message) -> None:
+    """Protest against everything, with its own token: against its match, before and after it was played, with receipts
+    that nobody signed, again and again, and against a match of others."""
+    token = cheats.own_token(cheat)
+    if token is None:
+        return
+    matches = sorted(cheats.world.league.ledger.matches)
+    match_id = str(invitation["match_id"])
+    invented = [{"turn": turn, "choice": choice, "receipt": "A" * 43} for turn in (0, 1) for choice in ("even", "odd")]
+    for number, (target, why, receipts) in enumerate(
+        (
+            (match_id, "I do not like it", []),
+            (match_id, "I signed something else", invented),
+            (match_id, "asked again for turn 1", invented),
+            (cheats.dice.choice(matches), "I was not even there", invented),
+        )
+    ):
+        query = {
+            "protocol": "league.v2",
+            "message_type": "LEAGUE_QUERY",
+            "sender": f"player:{invitation['player_id']}",
+            "timestamp": invitation["timestamp"],
+            "conversation_id": f"conv-protest-{number}",
+            "auth_token": token,
+            "league_id": invitation["league_id"],
+            "query_type": "PROTEST",
+            "query_params": {"match_id": target, "why": why, "receipts": receipts, "draw_commitment": "0" * 64},
+        }
+        cheats.send(cheat, MANAGER, query)
 
 
 def _without_token(message: Mapping[str, Any]) -> Message:
@@ -350,4 +391,5 @@ CHEATS: Final[Mapping[str, Callable[[Cheats, Node, Message], None]]] = {
     "hijack": _hijack,
     "impersonate": _impersonate,
     "replay": _replay,
+    "protest": _protest,
 }

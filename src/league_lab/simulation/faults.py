@@ -39,6 +39,7 @@ KINDS = (
     "died for good",
     "power cut",
     "cheating",
+    "dishonest referee",
     *(f"killed at {moment.value}" for moment in Moment),
 )
 """All kinds of faults, by the names they are excluded and counted under."""

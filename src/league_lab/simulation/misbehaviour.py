@@ -102,7 +102,7 @@ def _lying(kind: str, raw: bytes, dice: Random) -> Misanswer | None:
     return Misanswer(raw)
 
 
-_CRASH = Misanswer(b"<html>Internal Server Error</html>", failure=Failure.BROKEN)
+_CRASH = Misanswer(b"<html>Internal Server Error</html>", failure=Failure.SERVER_ERROR)
 _REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}'
 _EXCUSE = b'{"jsonrpc":"2.0","id":1,"error":{"code":4014,"message":"PROVIDER_UNAVAILABLE"}}'
 
@@ -138,10 +138,13 @@ MISBEHAVIOURS: Mapping[str, Misbehaviour] = {
     "declining": _declining,
     "lying": _lying,
     "refusing": _instead(MATCH_CALLS, Misanswer(_REFUSAL)),
-    # The service it thinks with does not answer: its matches are played again, but not forever.
+    # The service it thinks with does not answer: its matches wait for it if it declared one, but not forever.
     "excusing": _instead(_CHOICE_CALLS, Misanswer(_EXCUSE)),
     "flapping": _flapping,
-    "thieving": honest,  # it answers honestly, and sends forgeries besides
+    "fading": honest,  # it answers honestly, but cannot be reached when it is behind
+    # These answer honestly, and send forgeries besides: with a token that is not theirs, or with none at all.
+    "thieving": honest,
+    "forging": honest,
 }
 
 
@@ -150,6 +153,27 @@ class Forgery(NamedTuple):
 
     receiver: str
     message: dict[str, Any]
+
+
+def bare_reports(invitation: Mapping[str, Any], dice: Random) -> list[Forgery]:
+    """Return reports without envelope and token: of one's own victory and, in half of the matches, of the other's too.
+    The first alone counts unless its address gives it away; both together are a dispute."""
+    forger = invitation["player_id"]
+    victim = invitation["opponent_id"]
+    reports = []
+    for winner, loser in ((forger, victim), (victim, forger)):
+        report = {
+            "message_type": "MATCH_RESULT_REPORT",
+            "match_id": invitation["match_id"],
+            "league_id": invitation["league_id"],
+            "round_id": invitation["round_id"],
+            "game_type": invitation["game_type"],
+            "result": {"winner": winner, "score": {winner: 3, loser: 0}},
+        }
+        reports.append(Forgery(MANAGER, report))
+    if dice.random() < 0.5:
+        return reports[:1]
+    return reports
 
 
 def forgeries(invitation: Mapping[str, Any]) -> list[Forgery]:

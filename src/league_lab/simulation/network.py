@@ -7,10 +7,12 @@ comes next, and which reply counts. Each request travels, is lost and is recorde
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from league.agent.pump import Call
 from league.gateway import forms
@@ -18,6 +20,7 @@ from league.gateway.words import Exchange, Post
 from league.machine import Failure, Ping
 from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
+from league.protocol.exchanges import Role
 from league.transport import letters
 from league.transport.reply import HttpReply
 from league_lab.promises.evidence import CallOutcome, RecordedCall
@@ -56,7 +59,8 @@ class CallRecord:
 
     def finished(self, now: float) -> RecordedCall:
         """Return the record as evidence."""
-        values = {column.name: getattr(self, column.name) for column in fields(RecordedCall)}
+        values = {column.name: getattr(self, column.name) for column in fields(self)}
+        del values["travel"]
         # An answer may still be on its way when the recording ends, but not forever.
         if self.outcome == "open" and now - self.sent_at < STILL_ON_ITS_WAY_S:
             values["excused"] = max(self.excused, self.delivered - self.answers)
@@ -114,6 +118,12 @@ class Network:
 
     def carry(self, caller: Node, call: Call) -> None:
         """Make one call."""
+        if self.world.rogues.kinds:
+            said: Any = self.world.rogues.says(caller, call.message)
+            if said is None:
+                # The caller waits for its own time limit.
+                return
+            call = structs.replace(call, message=said)
         body = self._body(call.message)
         exchange = caller.words.begin(call.id, call.message, body, call.to)
         message = {}
@@ -219,7 +229,7 @@ class Network:
 
     def _arrive(self, delivery: _Delivery, post: Post) -> None:
         receiver = delivery.receiver
-        if not receiver.alive:
+        if not receiver.alive or self.world.fading.is_dark(receiver, delivery.record.message):
             if delivery.first:
                 self._fail(delivery.calling, delivery.record, "refused")
             return
@@ -227,8 +237,11 @@ class Network:
         server = receiver.habits.server
         reply = server.answer(post) if server is not None else None
         if reply is None:
-            host = delivery.calling.caller.host
-            receiver.receive(post.raw, host, partial(self._answered, delivery))
+            caller = delivery.calling.caller
+            raw = post.raw
+            if caller.habits.shows_no_token and caller.role is not Role.MANAGER:
+                raw = without_tokens(raw)
+            receiver.receive(raw, caller.host, partial(self._answered, delivery))
         elif self._close_delivery(delivery):
             # The server itself answered, not the machine behind it.
             come_back = partial(self._come_back, delivery, reply, None)
@@ -266,6 +279,8 @@ class Network:
         is_of_match = record.message.get("message_type") in MATCH_CALLS
         if receiver.habits.posts and not failure and is_of_match:
             raw = self._posted(delivery, raw, answer.seconds)
+        elif receiver.habits.shows_no_token and receiver.role is Role.REFEREE:
+            raw = without_tokens(raw)
         server = receiver.habits.server
         reply = HttpReply(200, raw) if server is None else server.sent(raw)
         come_back = partial(self._come_back, delivery, reply, failure)
@@ -277,6 +292,8 @@ class Network:
         message, is_error = _parsed(raw)
         if is_error or not message or "message_type" not in message:
             return raw  # a refusal
+        if delivery.receiver.habits.shows_no_token:
+            message = bare(message)
         wait = seconds + self.world.faults.dice.uniform(0.1, 2.0)
         post = partial(self.inject, delivery.receiver, delivery.calling.caller, message)
         self.world.agenda.after(wait, post)
@@ -334,6 +351,37 @@ class Network:
                 calling = replace(delivery.calling, generation=generation)
                 fail = partial(self._fail, calling, delivery.record, "broken")
                 self.world.agenda.after(self.world.faults.latency(), fail)
+
+
+ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id", "auth_token")
+
+
+def bare(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message without envelope and token, as document 0 prints it."""
+    return {name: value for name, value in message.items() if name not in ENVELOPE}
+
+
+def without_tokens(raw: bytes) -> bytes:
+    """Return what an agent says that shows nobody a token: its reports are bare, and it promises no signature."""
+    try:
+        document = json.loads(raw)
+    except ValueError:
+        return raw
+    if not isinstance(document, dict):
+        return raw
+    for name in ("params", "result"):
+        message = document.get(name)
+        if not isinstance(message, dict):
+            continue
+        if message.get("message_type") == "MATCH_RESULT_REPORT":
+            document[name] = bare(message)
+        elif message.get("message_type") not in MATCH_CALLS:
+            message.pop("auth_token", None)
+            # What a referee declares would oblige it to questions, which need a token.
+            for declared in ("token_scheme", "trouble", "draw_scheme"):
+                message.get("referee_meta", {}).pop(declared, None)
+            message.get("player_meta", {}).pop("receipts", None)
+    return json.dumps(document).encode()
 
 
 def _message_in(raw: bytes) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class Habits:
     """The only method that gives a match to this referee; empty if all of them do."""
     server: ForeignServer | None = None
     """The server that stands before its machine, if it wants to be called in other words."""
+    shows_no_token: bool = False
+    """True if its reports and the answers that it posts are bare, as some documents print them."""
 
 
 @dataclass(slots=True)
@@ -231,7 +233,7 @@ class Node:
         habits = self.habits
         if isinstance(asked.content, Ping):
             # Referees by others have no ping that lists matches.
-            return not habits.begins_by
+            return not habits.begins_by and not habits.shows_no_token
         if habits.speaks is not None and habits.speaks is not asked.convention:
             return False
         kind = asked.content.message_type if isinstance(asked.content, Unsealed) else ""

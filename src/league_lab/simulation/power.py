@@ -1,12 +1,13 @@
 """Power cuts of a simulated league: whole machines go dark at once, and come back tens of seconds later.
 
-A cut affects half of the players or all of them, with or without the manager and some referees; or all referees and
-nobody else.
+A cut affects a third of the players, half of them or all of them, with or without the manager and some referees; or
+all players of one machine; or all referees and nobody else.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ KIND = "power cut"
 MOST_CUTS = 3
 REFEREES_ALONE = 0.25
 """Probability that a cut affects the referees and nobody else."""
+ONE_MACHINE = 0.5
+"""Probability that a cut affects one machine, where several players share one."""
+FEWEST_OF_SHARE = 3
+MOST_CUTS_OF_MACHINE = 2
 FIRST_S = (5.0, 60.0)
 """Range of the time until the first cut."""
 BETWEEN_S = (5.0, 200.0)
@@ -37,6 +42,7 @@ class PowerCuts:
         self._probability = probability
         self._dice = Random(f"{world.seed}/power")
         self._dark_until: dict[str, float] = {}
+        self._cut_hosts: Counter[str] = Counter()
         self._downtimes: dict[str, list[tuple[float, float]]] = {}
 
     def start(self) -> None:
@@ -67,13 +73,29 @@ class PowerCuts:
         dice = self._dice
         world = self._world
         nodes = list(world.players)
-        if dice.random() >= 0.5:
-            nodes = dice.sample(nodes, math.ceil(len(nodes) / 2))
+        if world.shares_machines and dice.random() < ONE_MACHINE:
+            neighbours = self._one_machine(nodes)
+            if neighbours:
+                return neighbours
+        share = dice.choice((1, 1, 2, 3))
+        if share > 1:
+            # Fewer than three are an outage only if they are half of the league.
+            count = max(math.ceil(len(nodes) / share), FEWEST_OF_SHARE)
+            nodes = dice.sample(nodes, min(count, len(nodes)))
         if dice.random() < 0.5:
             nodes.append(world.manager)
         if dice.random() < 0.5:
             nodes += dice.sample(world.referees, dice.randint(1, len(world.referees)))
         return nodes
+
+    def _one_machine(self, players: list[Node]) -> list[Node]:
+        """Return the players of one machine; none if too few share it, or it was dark too often."""
+        host = self._dice.choice(players).host
+        neighbours = [player for player in players if player.host == host]
+        self._cut_hosts[host] += 1
+        if len(neighbours) < FEWEST_OF_SHARE or self._cut_hosts[host] > MOST_CUTS_OF_MACHINE:
+            return []
+        return neighbours
 
     # --- processes ----------------------------------------------------------------------------------------------------
 
@@ -93,6 +115,10 @@ class PowerCuts:
     def went_down(self, node: Node) -> None:
         """Note that a process does not run from now on."""
         self._downtimes.setdefault(node.name, []).append((self._world.agenda.now, math.inf))
+
+    def went_dark(self, node: Node, until: float) -> None:
+        """Note that a process cannot be reached until then, though it runs."""
+        self._downtimes.setdefault(node.name, []).insert(0, (self._world.agenda.now, until))
 
     def downtimes(self) -> dict[str, list[tuple[float, float]]]:
         """Return from when to when each process did not run, by its name."""

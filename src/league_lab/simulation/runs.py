@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from league.events import LeagueSettings
+from league.terminal import CommandError
 from league.workers import worker_pool
 from league_lab.promises import PromiseFinding, check
 from league_lab.promises.event_history import in_force
 from league_lab.simulation.faults import KINDS
+from league_lab.simulation.rewriting import unnoticed
 from league_lab.simulation.world import World
 
 Some = TypeVar("Some")
@@ -39,16 +42,23 @@ class Plan:
     """The share of players that cheat, and of leagues with a rogue referee, 0 to 1."""
     late: int = 0
     """Number of additional players that come when the league may have begun."""
+    trust: Literal["tokens", "class"] = "tokens"
+    """With "class" some agents show no token, and count by their addresses."""
+    rogues: float = 0.0
+    """The share of leagues with a dishonest referee; the journals of such leagues are rewritten, too."""
 
     def settings(self, seed: int) -> LeagueSettings:
         """Return the settings of the league of this seed."""
         return LeagueSettings(
             league_id=f"sim_{seed}",
+            # Every other league shares its draws.
+            draw="shared" if seed % 2 else "referee",
             game_type=self.game_type,
             players=self.players,
             referees=self.referees,
             double=self.double,
             late="admit" if self.late else "refuse",
+            trust=self.trust,
         )
 
     @classmethod
@@ -65,6 +75,9 @@ class Plan:
                     "even_odd",
                     "rock_paper_scissors",
                     "tic_tac_toe",
+                    "connect_four",
+                    "kuhn_poker",
+                    "cop_and_thief",
                 )
             ),
             double=dice.random() < 0.1,
@@ -72,6 +85,8 @@ class Plan:
             outages=dice.choice((0.0, 0.0, 1.0)),
             cheats=dice.choice((0.0, 0.0, 0.3, 1.0)),
             late=dice.choice((0, 0, 0, 1, 2)),
+            trust=dice.choice(("tokens", "tokens", "class")),
+            rogues=dice.choice((0.0, 0.0, 1.0)),
         )
 
     def command(self, seed: int) -> str:
@@ -82,10 +97,12 @@ class Plan:
         ]
         if self.double:
             words.append("--double")
-        for name in ("dialects", "outages", "cheats", "late"):
+        for name in ("dialects", "outages", "cheats", "late", "rogues"):
             value = getattr(self, name)
             if value:
                 words.append(f"--{name} {value}")
+        if self.trust != "tokens":
+            words.append(f"--trust {self.trust}")
         return " ".join(words)
 
     def world(self, seed: int, excluded: frozenset[str] = frozenset()) -> World:
@@ -99,6 +116,7 @@ class Plan:
             outages=self.outages,
             cheats=self.cheats,
             late=self.late,
+            rogues=self.rogues,
         )
 
 
@@ -137,6 +155,8 @@ def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
         twin.run()
         evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
     findings = check(evidence).findings
+    if plan.rogues > 0:
+        findings = [*findings, *unnoticed(evidence, seed)]
     results = in_force(evidence.manager)
     return Run(
         seed,
@@ -165,9 +185,28 @@ def _on_all_cores(play_seed: Callable[[int], Some], seeds: Sequence[int], jobs: 
         yield from map(play_seed, seeds)
         return
     # Large chunks save messages between processes, small ones keep all of them busy to the end.
-    chunk = min(LARGEST_CHUNK, len(seeds) // (jobs * 4))
-    with worker_pool(jobs) as pool:
-        yield from pool.map(play_seed, seeds, chunksize=max(1, chunk))
+    size = max(1, min(LARGEST_CHUNK, len(seeds) // (jobs * 4)))
+    chunks = [seeds[start : start + size] for start in range(0, len(seeds), size)]
+    finished = 0
+    try:
+        with worker_pool(jobs) as pool:
+            # Not `pool.map`: it cancels the other futures when one fails, and the thread of a pool whose process was
+            # killed fails on a future that was cancelled, with a traceback of its own.
+            futures = deque(pool.submit(_play_chunk, play_seed, chunk) for chunk in chunks)
+            while futures:
+                for result in futures.popleft().result():
+                    yield result
+                    finished += 1
+    except BrokenProcessPool as error:
+        seed = seeds[finished]
+        raise CommandError(
+            f"A process that plays leagues was killed after {finished} of {len(seeds)} leagues, perhaps because memory "
+            f"ran out. Go on with --seed {seed} --jobs 1."
+        ) from error
+
+
+def _play_chunk(play_seed: Callable[[int], Some], seeds: Sequence[int]) -> list[Some]:
+    return [play_seed(seed) for seed in seeds]
 
 
 def shortest(plan: Plan, seed: int) -> Run:

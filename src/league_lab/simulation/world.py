@@ -43,6 +43,7 @@ from league.referee.desk import RefereeDesk
 from league_lab.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
+from league_lab.simulation.fading import Fading
 from league_lab.simulation.faults import Faults, Moment, Travel
 from league_lab.simulation.foreign import ForeignServer
 from league_lab.simulation.misbehaviour import (
@@ -50,12 +51,14 @@ from league_lab.simulation.misbehaviour import (
     MISBEHAVIOURS,
     Forgery,
     Misanswer,
+    bare_reports,
     forgeries,
     honest,
 )
 from league_lab.simulation.network import CallRecord, Network
 from league_lab.simulation.node import Node
 from league_lab.simulation.power import PowerCuts
+from league_lab.simulation.rogues import Rogues
 from league_lab.simulation.simulated_operator import Operator
 
 ENROLMENT_KEY = "what the manager and its own referees know"
@@ -63,8 +66,17 @@ PATIENCE_S = 12 * 3600.0
 """Virtual time after which a league that has not finished counts as stalled."""
 LATEST_S = 20.0
 """When the last of the late players comes."""
+SHARED_MACHINES = 0.4
+"""The share of leagues with power cuts in which three players each share a machine."""
+PLAYERS_ON_MACHINE = 3
+WITH_MODEL = 0.5
+"""The share of players that declare a language model."""
+NOT_ASKING = 0.3
+"""The share of referees that do not ask before they decide a loss, as those by others."""
 POSTING = 0.3
 """The share of players that post their answers, among those that speak a dialect."""
+TOKENLESS = 0.4
+"""The share of agents that show no token, in a league that trusts addresses."""
 ATTEMPTS = 4
 """Number of failed calls that lose a phase of a match."""
 AFTERMATH_S = 300.0
@@ -123,7 +135,7 @@ class World:
     only (some of them acknowledge with an empty body and post their answers), and of referees that know one way to be
     given a match. `outages`: the probability of power cuts. `cheats`: the share of players that cheat, and the
     probability of a rogue referee; then all processes share one address. `late`: the number of players that come when
-    the league may have begun.
+    the league may have begun. `rogues`: the probability of a dishonest referee among those that were admitted.
     """
 
     def __init__(
@@ -136,10 +148,13 @@ class World:
         outages: float = 0.0,
         cheats: float = 0.0,
         late: int = 0,
+        rogues: float = 0.0,
     ) -> None:
         self.settings = settings
         self.seed = seed
         self._one_machine = cheats > 0
+        hosts = Random(f"{seed}/hosts")
+        self.shares_machines = outages > 0 and not self._one_machine and hosts.random() < SHARED_MACHINES
         self.agenda = Agenda()
         self.faults = Faults(rate, Random(f"{seed}/fate"), excluded)
         self.network = Network(self)
@@ -161,6 +176,8 @@ class World:
         ]
         self._assign_dialects(dialects)
         self._open_foreign_servers(dialects)
+        self.rogues = Rogues(self, rogues)
+        self.rogues.cast()
         # The cast of cheats may add a referee, so the endpoints are known only after it.
         self.cheats = Cheats(self, cheats)
         self.cheats.cast()
@@ -170,6 +187,7 @@ class World:
                 self._endpoints[player.endpoint + USUAL_PATH] = player
         self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
+        self.fading = Fading(self)
 
     def _assign_dialects(self, share: float) -> None:
         dice = Random(f"{self.seed}/dialects")
@@ -177,9 +195,22 @@ class World:
             if dice.random() < share:
                 player.habits.speaks = dice.choice(list(Convention))
                 player.habits.posts = dice.random() < POSTING
+        if self.settings.trust == "class":
+            self._hide_tokens(dice)
         for referee in self.referees:
             if dice.random() < share:
                 referee.habits.begins_by = dice.choice(METHODS)
+
+    def _hide_tokens(self, dice: Random) -> None:
+        """Let some agents show no token. The first referee can prove itself: somebody must end a dispute."""
+        for player in self.players:
+            if dice.random() < TOKENLESS:
+                player.habits.posts = True
+                player.habits.shows_no_token = True
+                # Anybody at its address may answer for it, so nobody promises it anything.
+                self.culprits.names.add(player.name)
+        for referee in self.referees[1:]:
+            referee.habits.shows_no_token = dice.random() < TOKENLESS
 
     def _open_foreign_servers(self, share: float) -> None:
         """Let some players be called in other words, with or without a convention of their own."""
@@ -200,7 +231,11 @@ class World:
         build: Callable[[Node, Mapping[str, str]], Machine],
     ) -> Node:
         # Some rules depend on the address of the sender. Without cheats, each process has an address of its own.
-        host = "127.0.0.1" if self._one_machine else f"10.0.0.{len(self.nodes) + 1}"
+        host = f"10.0.0.{len(self.nodes) + 1}"
+        if self._one_machine:
+            host = "127.0.0.1"
+        elif self.shares_machines and role is Role.PLAYER:
+            host = f"10.0.1.{len(self.nodes) // PLAYERS_ON_MACHINE}"
         endpoint = f"http://{host}:{port}/mcp"
         chance = Random(f"{self.seed}/{name}")
         node = Node(self, name, role, endpoint, chance.randbytes, build)
@@ -230,6 +265,7 @@ class World:
             contact_endpoint=node.endpoint,
             max_concurrent_matches=2,
             enrolment_key=key,
+            trouble=self._declared(node),
         )
         return RefereeDesk(
             meta,
@@ -240,12 +276,26 @@ class World:
             open_guest=Guest,
         )
 
+    def _declared(self, node: Node) -> str | None:
+        """Return "" for a referee that does not ask before it decides a loss; under it, an outage may cost a match."""
+        dice = Random(f"{self.seed}/{node.name}/asks")
+        # Without a token nobody would answer its questions.
+        if node.habits.shows_no_token:
+            return ""
+        if self.faults.rate > 0 and dice.random() < NOT_ASKING:
+            return ""
+        return None
+
     def _player(self, number: int, node: Node, secrets: Mapping[str, str]) -> Machine:
+        conditions = None
+        if Random(f"{self.seed}/{node.name}/model").random() < WITH_MODEL:
+            conditions = {"model": "simulated"}
         meta = PlayerMeta(
             display_name=f"Player {number}",
             version="1.0.0",
             game_types=[self.settings.game_type],
             contact_endpoint=node.endpoint,
+            conditions=conditions,
         )
         return Competitor(
             meta,
@@ -308,6 +358,7 @@ class World:
             traffic=self.network.traffic(self.agenda.now),
             faulted=frozenset(agents[name] for name in self.culprits.all() if name in agents),
             impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
+            dishonest=frozenset(agents[name] for name in self.rogues.kinds if name in agents),
             downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
             recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
             finished=self.league.is_finished,
@@ -359,8 +410,10 @@ class World:
         longest_s = 8
         if node in self.referees:
             longest_s = 40
-            # Somebody must be left to play the matches.
-            has_substitute = any(other is not node and not other.gone for other in self.referees)
+            # Somebody must be left to play the matches, who can also end a dispute.
+            has_substitute = any(
+                other is not node and not other.gone and not other.habits.shows_no_token for other in self.referees
+            )
             if has_substitute and self.faults.dies_for_good():
                 node.gone = True
                 return
@@ -382,6 +435,9 @@ class World:
         name = self.culprits.misbehaviours.get(receiver.name)
         if name is None:
             return honest(kind, raw, self.faults.dice)
+        if name == "forging" and kind == "GAME_INVITATION":
+            for forgery in bare_reports(message, self.faults.dice):
+                self.agenda.after(self.faults.dice.uniform(0, 4.0), partial(self._forge, receiver, forgery))
         if name == "thieving" and kind == "GAME_INVITATION":
             for forgery in forgeries(message):
                 # A forged decline must come before the true answer, a forged choice while one is awaited.
@@ -404,7 +460,9 @@ class World:
         dice = self.faults.dice
         request = getattr(ask.call, "move_request", None)
         options = request.valid_options if request is not None else ["even", "odd"]
-        return dice.uniform(0.01, 2.0), dice.choice(options)
+        seconds = dice.uniform(0.01, 2.0)
+        choice = dice.choice(options)
+        return seconds, self.rogues.tip(node, ask) or choice
 
     def sync_time(self) -> float:
         """Return how long a write takes until it is durable."""

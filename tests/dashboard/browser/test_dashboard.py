@@ -16,7 +16,7 @@ from tests.support.processes import Processes
 
 LOOKED_OVER = (("desktop", "light"), ("phone", "dark"), ("projector", "dark"))
 """Every layout and every colour once: looking for problems takes long."""
-HOSTILE = "<img src=x onerror=document.title='taken'>"
+HOSTILE = "\"onfocus=document.title='taken' &lt;b&gt;"
 
 
 def test_a_league_is_watched_from_its_registrations_to_its_champion(browser: Browser, processes: Processes) -> None:

@@ -369,6 +369,27 @@ def test_a_result_before_all_choices_are_in_breaks_promise_13(kind: str) -> None
     assert broken(sent(honest, early)) == {13}
 
 
+def test_the_clock_of_the_manager_says_nothing_about_a_referees_secrets() -> None:
+    honest = honest_league()
+    at, _ = in_secret(honest)
+    report = call_at(honest, calls(honest, "MATCH_RESULT_REPORT", match="R1M1")[-1])
+    for clock, promises in (("REF01", {13}), ("league_manager", set())):
+        assert broken(sent(honest, replace(report, sent_at=at + 0.01, clock=clock))) == promises
+
+
+def test_a_clock_that_was_set_back_leaks_nothing() -> None:
+    honest = honest_league()
+    at, _ = in_secret(honest)
+    places = [place for place, event in enumerate(honest.referees["REF01"]) if event.at > at]
+    shifted = honest
+    # All choices are in when the clock goes back; everything behind that happens at an earlier time.
+    (_, *later) = [place for place in places if not isinstance(honest.referees["REF01"][place], e.MoveMade)]
+    for place in later:
+        shifted = changed(shifted, "REF01", place, at=at)
+    over = call_at(honest, calls(honest, "GAME_OVER", to="P04", match="R1M1")[0])
+    assert 13 not in broken(sent(shifted, replace(over, sent_at=at + 0.01)))
+
+
 def test_a_result_that_names_no_choice_is_still_too_early() -> None:
     honest = honest_league()
     at, _ = in_secret(honest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from league_lab.simulation.runs import Plan, play_drawn
+from league_lab.simulation.runs import Plan, play, play_drawn
 
 SEEDS = range(1, 17)
 
@@ -25,3 +25,8 @@ def test_shapes_differ_in_everything() -> None:
     assert {min(one.dialects for one in plans), max(one.dialects for one in plans)} == {0.0, 1.0}
     assert {one.outages for one in plans} == {0.0, 1.0}
     assert {min(one.cheats for one in plans), max(one.cheats for one in plans)} == {0.0, 1.0}
+
+
+def test_points_by_margin_count_also_where_reports_count_by_their_address() -> None:
+    run = play(Plan(3, 3, 0.0, "cop_and_thief", trust="class"), 1)
+    assert (run.finished, run.broken) == (True, ())

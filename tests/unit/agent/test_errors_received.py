@@ -41,14 +41,14 @@ def test_an_error_is_shown_with_who_says_it_what_it_is_about_its_code_and_its_wo
 
 @pytest.mark.requirement("ERROR.shown")
 def test_an_error_in_an_answer_is_shown_with_what_it_answers() -> None:
-    shown = "league_manager answers LEAGUE_QUERY with E012 AUTH_TOKEN_INVALID: nobody's token"
-    assert answered(Refusal("E012", "nobody's token")) == shown
+    shown = "league_manager answers LEAGUE_QUERY with 4001 nobody's token (E012)"
+    assert answered(Refusal("E012", "nobody's token", words="4001 nobody's token")) == shown
     no = {"error_code": "E030", "error_name": "LEAGUE_NOT_STARTED", "error_description": "wait for it"}
     response = {"message_type": "LEAGUE_QUERY_RESPONSE", "query_type": "GET_SCHEDULE", "success": False, "error": no}
     shown = "league_manager answers LEAGUE_QUERY with E030 LEAGUE_NOT_STARTED: wait for it"
     assert answered(unseal(response, Reading("compat"))) == shown
     assert answered(Acknowledged()) == ""
-    assert answered(Refusal("E099", "bug"), Ping()) == "league_manager answers ping with E099 INTERNAL_ERROR: bug"
+    assert answered(Refusal("E099", "bug"), Ping()) == "league_manager answers ping with bug (E099)"
 
 
 def test_what_only_says_that_a_call_was_not_understood_is_for_the_log_alone() -> None:
@@ -74,15 +74,16 @@ def test_neither_tokens_nor_control_characters_come_through() -> None:
 @pytest.mark.requirement("ERROR.shown")
 def test_the_log_has_code_and_text(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
-    error = error_answered("league_manager", QUERY, Refusal("E012", "nobody's token"))
+    error = error_answered("league_manager", QUERY, Refusal("E012", "nobody's token", words="4001 nobody's token"))
     assert error is not None
     log.error(12.5, error)
     log.close()
     assert json.loads((tmp_path / "log.jsonl").read_bytes()) == {
-        "at": 12.5,
-        "error": "E012",
-        "text": "AUTH_TOKEN_INVALID: nobody's token",
-        "letter": "LEAGUE_QUERY",
+        "time": "1970-01-01T00:00:12.500000Z",
+        "level": "error",
+        "event": "error_received",
+        "code": "E012",
+        "text": "4001 nobody's token",
+        "message_type": "LEAGUE_QUERY",
         "peer": "league_manager",
-        "match_id": None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,11 @@ def test_what_was_dropped_is_in_the_log_once_it_can_be_written_again(tmp_path: P
     in_the_way.unlink()
     say(log)
     log.close()
-    assert [one.get("dropped") for one in written(in_the_way / "log")] == [3, None]
+    lines = written(in_the_way / "log")
+    assert [(line["level"], line["event"], line.get("lines")) for line in lines] == [
+        ("error", "lines_dropped", 3),
+        ("info", "letter", None),
+    ]
     assert meter.dropped_lines == 3
     assert len(said) == 1
 
@@ -84,8 +89,43 @@ def test_no_line_is_lost_where_one_file_ends(tmp_path: Path) -> None:
         log.letter(float(number), "in", "P01", "PING", "ok")
         log.flush()
     log.close()
-    lines = [line["at"] for one in tmp_path.iterdir() for line in written(one)]
-    assert sorted(lines) == list(range(20))
+    times = [line["time"] for file in tmp_path.iterdir() for line in written(file)]
+    assert sorted(times) == [f"1970-01-01T00:00:{second:02}Z" for second in range(20)]
+
+
+def test_each_line_has_a_time_a_level_an_event_ids_and_codes(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.letter(1.5, "in", "P01", "GAME_JOIN_ACK", "E012", "R1M1")
+    log.failed_call(2.0, "P01", "GAME_INVITATION", "http://127.0.0.1:1/mcp", "refused")
+    log.events([MatchBegun(at=3.0, match_id="R1M3", attempt=2)])
+    log.close()
+    assert written(tmp_path / "log") == [
+        {
+            "time": "1970-01-01T00:00:01.500000Z",
+            "level": "warning",
+            "event": "letter",
+            "direction": "in",
+            "message_type": "GAME_JOIN_ACK",
+            "peer": "P01",
+            "outcome": "E012",
+            "match_id": "R1M1",
+        },
+        {
+            "time": "1970-01-01T00:00:02Z",
+            "level": "warning",
+            "event": "call_failed",
+            "message_type": "GAME_INVITATION",
+            "peer": "P01",
+            "endpoint": "http://127.0.0.1:1/mcp",
+            "detail": "refused",
+        },
+        {"time": "1970-01-01T00:00:03Z", "level": "info", "event": "MatchBegun", "match_id": "R1M3", "attempt": 2},
+    ]
+
+
+def test_only_its_owner_may_read_a_log(tmp_path: Path) -> None:
+    Log(tmp_path / "log").close()
+    assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_lines_about_a_match_name_it(tmp_path: Path) -> None:

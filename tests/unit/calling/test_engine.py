@@ -56,6 +56,7 @@ class Desk:
     def line(self, **more: Any) -> FormLine:
         return FormLine(
             forms_of(HERE, Convention.SPEC),
+            HERE,
             learns=True,
             learn=lambda form, _: self.learned.append(form.convention),
             **more,

@@ -10,7 +10,7 @@ from msgspec import structs
 from league.calling.delivery import Interpretation, Reaction
 from league.calling.line import PLAIN, Purpose, Sign
 from league.events import ConventionLearned, Event, Registered
-from league.gateway.book import PATIENCE_S, FormLine, PeerBook, forms_of
+from league.gateway.book import PATIENCE_S, Form, FormLine, PeerBook, forms_of, page
 from league.machine import Address
 from league.protocol.conventions import WAYS, Convention
 from league.protocol.tokens import MANAGER
@@ -58,7 +58,7 @@ def registered(convention: Convention, *, new_league: bool = False) -> Registere
 
 
 def test_after_a_silence_the_convention_that_was_tried_last_is_still_the_one_an_answer_belongs_to() -> None:
-    line = FormLine(forms_of(HERE, Convention.SPEC))
+    line = FormLine(forms_of(HERE, Convention.SPEC), HERE)
     assert line.next_form(Sign.NOT_JSON_RPC, None, False) is not None
     assert line.form.convention is Convention.BARE
     line.begin_again()
@@ -186,3 +186,13 @@ def test_the_pause_before_the_next_form_is_the_one_that_was_asked_for() -> None:
 def test_the_names_of_a_method_are_told_to_people() -> None:
     names = Journal().book.method_names(Convention.SPEC, "CHOOSE_PARITY_CALL")
     assert names == "parity_choose or choose_parity"
+
+
+def test_a_peer_that_has_moved_is_called_where_it_is_now() -> None:
+    learned: list[Form] = []
+    line = FormLine((*forms_of(HERE, Convention.SPEC), page(HERE, "/register")), HERE)
+    line.learn = lambda form, _: learned.append(form)
+    moved = Address("league_manager", "http://127.0.0.1:9000/mcp")
+    assert line.routed(moved) == moved
+    line.understood(moved, 1.0)
+    assert learned == [Form(HERE, Convention.SPEC)], "what was learned is about the peer, wherever it is"

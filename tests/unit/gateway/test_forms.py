@@ -179,6 +179,26 @@ def test_an_error_is_told_in_its_own_words_not_in_those_of_our_catalogue() -> No
     assert read.detail == "Sender not registered"
 
 
+@pytest.mark.parametrize("kind", ["GAME_ERROR", "LEAGUE_ERROR"])
+def test_an_answer_that_repeats_a_type_is_an_error_only_if_it_says_what_is_wrong(kind: str) -> None:
+    repeated = {"protocol": "league.v2", "message_type": kind, "sender": "player:P01"}
+    assert not isinstance(read_result(repeated), Refusal)
+    told = read_result({**repeated, "error_description": "I do not play"})
+    assert isinstance(told, Refusal)
+    assert told.detail == "I do not play"
+
+
+def test_an_error_without_words_is_not_given_the_words_of_our_catalogue() -> None:
+    read = read_result({"status": "ERROR"})
+    assert isinstance(read, Refusal)
+    assert "incident" not in read.detail
+
+
+def read_result(result: dict[str, str]) -> object:
+    raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    return letters.read_answer(raw, INVITATION, COMPAT)
+
+
 @pytest.mark.parametrize("answer", [b'{"error": "unknown"}', b'{"jsonrpc":"2.0","id":1,"error":"unknown"}'])
 def test_an_error_of_another_shape_is_no_acknowledgement(answer: bytes) -> None:
     assert isinstance(letters.read_answer(answer, INVITATION, COMPAT), Refusal)

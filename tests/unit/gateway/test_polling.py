@@ -10,10 +10,10 @@ import pytest
 
 from league import events as e
 from league.gateway import forms
-from league.gateway.foreign_assignments import GetAssignedMatches
-from league.gateway.guest import POLL_AFTER_S, POLL_S, POLL_SLOWLY_S, POLLS_IN_VAIN
+from league.gateway.foreign_assignments import GetAssignedMatches, ScheduleQuestion
+from league.gateway.guest import NOTHING_GIVEN, POLL_AFTER_S, POLL_S, POLL_SLOWLY_S
 from league.gateway.tools import Tool, pick
-from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal
+from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal, Step
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
@@ -31,8 +31,24 @@ OTHER = {"match_id": "R1M2", "player1_id": "P03", "player2_id": "P04"} | {
 HOMES = [{"player_id": "P01", "contact_endpoint": A}, {"player_id": "P02", "endpoint": B}]
 
 
+NOT_KNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+
+
+class Abroad(Rig):
+    """A referee under a manager by others, which answers the question for the schedule at once."""
+
+    schedule = NOT_KNOWN
+
+    def take(self, step: Step) -> Step:
+        taken = super().take(step)
+        for call in list(self.under_way.values()):
+            if isinstance(call.message, ScheduleQuestion):
+                self.answer(call, self.schedule)
+        return taken
+
+
 def abroad(**changed: Any) -> Rig:
-    return Rig().enrolled(derived=False, **changed)
+    return Abroad().enrolled(derived=False, **changed)
 
 
 def asking(rig: Rig | None = None) -> Rig:
@@ -79,8 +95,8 @@ def taken(rig: Rig) -> list[tuple[str, tuple[str, str]]]:
 def test_it_asks_when_no_match_came_for_a_while_and_again_and_again() -> None:
     rig = asking()
     for _ in range(3):
-        tell(rig, {"matches": []}).wait(POLL_S)
-    assert polls(rig) == [3.0, 6.0, 9.0, 12.0]
+        tell(rig, {"matches": []}).wait(POLL_SLOWLY_S)
+    assert polls(rig) == [3.0, 13.0, 23.0, 33.0]
 
 
 def test_it_says_who_asks() -> None:
@@ -91,25 +107,20 @@ def test_it_says_who_asks() -> None:
 def test_only_one_call_is_under_way_however_long_it_takes() -> None:
     rig = asking().wait(9.0)
     assert len(polls(rig)) == 1
-    rig.wait(1.0 + POLL_S)
-    assert polls(rig) == [3.0, 16.0]
+    rig.wait(1.0 + POLL_SLOWLY_S)
+    assert polls(rig) == [3.0, 23.0]
 
 
-def test_after_many_questions_in_vain_it_asks_less_often_until_there_is_something() -> None:
+def test_once_the_list_has_brought_a_match_it_asks_more_often() -> None:
     rig = asking()
-    for _ in range(POLLS_IN_VAIN - 1):
-        tell(rig, []).wait(POLL_S)
-    tell(rig, []).wait(POLL_S)
-    assert len(polls(rig)) == POLLS_IN_VAIN
-    rig.wait(POLL_SLOWLY_S - POLL_S)
-    assert len(polls(rig)) == POLLS_IN_VAIN + 1
+    tell(rig, []).wait(POLL_SLOWLY_S)
     tell(rig, [MATCH])
     rig.plays().wait(POLL_S)
     tell(rig, []).wait(POLL_S)
-    assert len(polls(rig)) == POLLS_IN_VAIN + 3
+    assert len(polls(rig)) == 4
 
 
-@pytest.mark.parametrize(("retry_after", "pause"), [(None, POLL_S), (1.0, POLL_S), (20.0, 20.0)])
+@pytest.mark.parametrize(("retry_after", "pause"), [(None, POLL_SLOWLY_S), (1.0, POLL_SLOWLY_S), (20.0, 20.0)])
 def test_a_busy_manager_is_asked_again_when_it_likes(retry_after: float | None, pause: float) -> None:
     rig = asking()
     rig.fail(poll(rig), Failure.BUSY, retry_after=retry_after)
@@ -146,9 +157,6 @@ def test_before_it_is_a_member_it_does_not_ask() -> None:
     rig = Rig()
     rig.take(rig.desk.resume(rig.now))
     assert polls(rig.wait(60.0)) == []
-
-
-NOT_KNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
 
 
 @pytest.mark.parametrize("how", ["an error", "a status", "a tool"])
@@ -210,17 +218,9 @@ def forget(rig: Rig) -> Rig:
 def test_a_manager_that_forgot_us_is_registered_with_again_and_asked_again_as_often_as_it_forgets() -> None:
     rig = asking()
     for _ in range(3):
-        tell(forget(rig), {"matches": []}).wait(POLL_S)
+        tell(forget(rig), {"matches": []}).wait(POLL_SLOWLY_S)
     tell(rig, {"matches": [MATCH]})
     assert len(taken(rig)) == 1
-
-
-def test_a_new_member_asks_often_again() -> None:
-    rig = asking()
-    for _ in range(POLLS_IN_VAIN - 1):
-        tell(rig, []).wait(POLL_S)
-    before = len(polls(tell(forget(rig), [])))
-    assert len(polls(rig.wait(POLL_S))) == before + 1
 
 
 def test_a_new_registration_gives_the_question_another_chance() -> None:
@@ -233,6 +233,61 @@ def test_a_new_registration_gives_the_question_another_chance() -> None:
     rig.wait(2.0)
     rig.acknowledge()
     assert len(polls(rig.wait(POLL_AFTER_S))) == 2
+
+
+# --- the schedule -----------------------------------------------------------------------------------------------------
+
+SCHEDULE = {
+    "rounds": [
+        {"round_id": 1, "matches": [{**MATCH, "round_id": 1}, {**OTHER, "status": "COMPLETED"}]},
+        {"round_id": 2, "matches": [{**MATCH, "match_id": "R2M1", "round_id": 2}]},
+    ]
+}
+
+
+def _scheduled(*matches: Object, **fields: Any) -> bytes:
+    """An answer to GET_SCHEDULE, as the documents have answers to queries."""
+    answer = {"message_type": "LEAGUE_QUERY_RESPONSE", "query_type": "GET_SCHEDULE", "success": True}
+    data = fields or {"schedule": list(matches)}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {**answer, "data": data}}).encode()
+
+
+def _shown(schedule: bytes) -> Rig:
+    rig = Abroad()
+    rig.schedule = schedule
+    return rig.enrolled(derived=False).wait(POLL_AFTER_S)
+
+
+@pytest.mark.requirement("REFEREE.asks_for_schedule")
+@pytest.mark.parametrize("named", [{}, {"referee_endpoint": HERE}, {"referee_id": ME}])
+def test_matches_of_the_schedule_that_are_ours_are_taken_round_by_round(named: Object) -> None:
+    rig = _shown(_scheduled({**MATCH, **named}, {**MATCH, **named, "match_id": "R2M1", "round_id": 2}))
+    assert [name for name, _ in taken(rig)] == ["R1M1"]
+    rig.plays().wait(POLL_SLOWLY_S)
+    assert [name for name, _ in taken(rig)] == ["R1M1", "R2M1"]
+
+
+@pytest.mark.requirement("REFEREE.asks_for_schedule")
+def test_a_schedule_in_rounds_is_read_too() -> None:
+    rig = _shown(_scheduled(**SCHEDULE))
+    assert [(match.match_id, match.round_id) for match in rig.of(e.MatchTaken)] == [("R1M1", 1)]
+
+
+@pytest.mark.requirement("REFEREE.asks_for_schedule")
+@pytest.mark.parametrize("other", [{"referee_id": "REF09"}, {"referee_endpoint": "http://10.0.0.2:8009/mcp"}])
+def test_a_match_without_a_referee_is_left_if_there_are_others(other: Object) -> None:
+    rig = _shown(_scheduled(MATCH, {**OTHER, "round_id": 1, **other}))
+    assert taken(rig) == []
+
+
+@pytest.mark.requirement("REFEREE.asks_for_schedule")
+def test_it_says_once_that_nobody_has_given_it_a_match() -> None:
+    rig = asking()
+    assert rig.desk.trouble == ""
+    tell(rig, [])
+    assert rig.desk.trouble == NOTHING_GIVEN
+    tell(rig.wait(POLL_SLOWLY_S), [])
+    assert rig.desk.trouble == ""
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------
@@ -295,7 +350,7 @@ def test_a_match_that_was_played_here_is_not_played_again_also_after_a_restart()
     rig.plays().wait(POLL_S)
     tell(rig, {"matches": [MATCH]})
     rig.restart()
-    tell(asking(rig), {"matches": [MATCH]}).wait(POLL_S)
+    tell(asking(rig), {"matches": [MATCH]}).wait(POLL_SLOWLY_S)
     assert len(rig.of(e.MatchTaken)) == 1
     assert len(polls(rig)) == 4
 
@@ -371,7 +426,7 @@ def test_what_cannot_be_played_is_recorded_of_the_manager_once(match: Object, co
     rig = asking()
     for _ in range(2):
         tell(rig, [match])
-        rig.wait(POLL_S)
+        rig.wait(POLL_SLOWLY_S)
     (odd,) = rig.of(e.DeviationRecorded)
     assert (odd.agent_id, odd.code, odd.detail) == ("league_manager", code, detail)
 

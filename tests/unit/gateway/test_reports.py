@@ -112,6 +112,8 @@ def test_a_draw_in_other_words_is_the_same_draw(winner: Object, score: Object) -
         ({"winner_id": B}, B, "WIN"),
         ({"winner_id": B, "status": "TECHNICAL_LOSS", "drawn_number": None}, B, "TECHNICAL_LOSS"),
         ({"winner_id": B, "status": "COMPLETED"}, B, "WIN"),
+        ({"game_result": {"winner_player_id": B, "status": "WIN"}}, B, "WIN"),
+        ({"game_result": {"winner_player_id": None, "status": "DRAW"}}, None, "DRAW"),
     ],
 )
 def test_a_flat_report_is_gathered(flat: Object, winner: str | None, status: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,10 +94,10 @@ def test_there_is_a_sentence_for_whatever_happens_in_troubled_leagues(seed: int)
 
 
 def test_who_registers_with_the_conformance_kit_is_told_that_its_matches_are_of_no_league() -> None:
-    told = PLAYER[Registered]
+    told = partial(PLAYER[Registered], SimpleNamespace(findings=""))
     member: dict[str, Any] = {"at": 0.0, "agent_id": "P01", "serial": 1, "derived_tokens": False}
-    assert told(None, Registered(league_id="spring", **member)) == "registered as P01 in spring"
-    assert "with the conformance kit" in told(None, Registered(league_id="conformance", **member))
+    assert told(Registered(league_id="spring", **member)) == "registered as P01 in spring"
+    assert "with the conformance kit" in told(Registered(league_id="conformance", **member))
 
 
 def test_an_applicant_is_named_with_the_command_that_lets_it_in() -> None:
@@ -113,5 +115,5 @@ def test_an_error_that_is_repeated_is_shown_in_full_once_and_then_counted() -> N
     for _ in range(100):
         show(ErrorNote("P01", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
     show(ErrorNote("P02", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
-    first = "P01 answers GAME_OVER about R1M1 with E099 my bug"
+    first = "P01 answers GAME_OVER about R1M1 with my bug (E099)"
     assert said == [first, f"{first} (10 times by now)", f"{first} (100 times by now)", first.replace("P01", "P02")]

@@ -16,10 +16,11 @@ from league.cli.main import main
 from league.hosting import options
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
-from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions
+from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions, options_of
 from league.hosting.referees import LARGEST_FILE, read_agents
 from league.machine import Information, Refusal
 from league.protocol import endpoints
+from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MOST_CONCURRENT_MATCHES
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
 from league.terminal import USAGE, CommandError
@@ -167,7 +168,7 @@ def test_a_file_may_have_a_table_for_each_role(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["ftp://127.0.0.1", "127.0.0.1:x", "http://", "http://host:port", "http://h:70000"])
 def test_what_is_no_address_of_a_manager_is_refused(said: str, tmp_path: Path) -> None:
-    told = "is not an address such as http://127.0.0.1:8000/mcp"
+    told = "is not an address such as http://127.0.0.1:8000/mcp, or several with commas"
     assert refused(PlayerOptions, "--manager", said) == f"--manager: {said!r} {told}"
     file = stored(tmp_path, f'manager = "{said}"\n')
     assert refused(PlayerOptions, "--config", file) == f"manager in {file}: {said!r} {told}"
@@ -255,7 +256,8 @@ TYPES: dict[options.Kind, Any] = {
     options.NUMBER: float,
     options.SECONDS: float,
     options.TEXT: str,
-    options.ADDRESS: str,
+    options.MANAGERS: str,
+    options.ADDRESSES: tuple[str, ...],
     options.FLAG: bool,
     options.NUMBERS: tuple[float, ...],
     options.NAMES: tuple[str, ...],
@@ -414,5 +416,19 @@ def test_several_members_have_files_ids_and_names_of_their_own() -> None:
     assert numbered_id("", 3) == ""
     assert [numbered_name("Owl", number, 2) for number in range(2)] == ["Owl 1", "Owl 2"]
     assert (numbered_name("Owl", 0, 1), numbered_name("", 1, 2)) == ("Owl", "")
-    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp") == "Mirror 8102"
-    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp", "P02") == "Mirror P02"
+    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp") == "Mirror-8102"
+    assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp", "P02") == "Mirror-P02"
+    assert made_up_name("Always even", "http://192.0.2.7:8102/mcp") == "Always-even-192.0.2.7-8102"
+    assert made_up_name("Mirror", "http://[2001:db8::1]:8102/mcp") == "Mirror-2001-db8--1-8102"
+
+
+def test_a_referee_offers_what_the_documents_allow_and_may_offer_what_the_protocol_allows() -> None:
+    [row] = [row for row in options_of(RefereeOptions) if row.name == "max_concurrent_matches"]
+    assert row.default == MAX_CONCURRENT_MATCHES
+    assert row.most == MOST_CONCURRENT_MATCHES
+
+
+@pytest.mark.parametrize("flag", ["--league-id", "--game"])
+def test_no_id_contains_the_separator_of_signed_texts(flag: str) -> None:
+    with pytest.raises(CommandError, match=r"ids and names of games contain no \|"):
+        league_settings(read(ManagerOptions, flag, "a|b"), datetime(2026, 5, 1, tzinfo=UTC))

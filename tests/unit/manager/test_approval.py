@@ -164,8 +164,10 @@ def test_of_several_with_one_name_the_operator_names_one_by_its_id() -> None:
 def test_a_name_cannot_stand_in_for_the_id_of_another() -> None:
     league = by_approval()
     league.register("player", 1)
-    assert code_of(league.register("player", 2, display_name="A01")) == "E022"
-    assert listed(league) == [("A01", "Player 1")]
+    assert code_of(league.register("player", 2, display_name="A01")) == "E043"
+    assert listed(league) == [("A01", "Player 1"), ("A02", "A01")]
+    league.operate("approve", "A01")
+    assert listed(league) == [("A02", "A01")]
 
 
 @pytest.mark.requirement("REGISTER.comes_back")

@@ -200,6 +200,18 @@ def test_a_match_without_a_report_is_lost_after_its_longest_duration(
     assert lost == sorted(limits)
 
 
+@pytest.mark.requirement("REFEREE.lease_longest_match")
+def test_a_referee_that_was_silent_for_a_while_may_take_its_time_anew() -> None:
+    """A referee that was restarted goes on with its match where it was."""
+    league = started()
+    live(league, 185)
+    live(league, 15, dead=("REF01",))
+    live(league, 190)
+    assert league.of(e.MatchLost) == []
+    live(league, 30)
+    assert [event.why for event in league.of(e.MatchLost)] == ["no report in time"]
+
+
 def test_a_match_is_given_to_the_same_referee_again_only_if_it_is_alone() -> None:
     league = started(referees=1)
     live(league, 215)

@@ -299,7 +299,8 @@ def test_a_token_that_was_derived_for_others_is_refused_and_shown_to_the_operato
     report = league.report_of("R1M1") | {"auth_token": stolen}
     for _ in range(3):
         assert code_of(league.request(report, AWAY)) == "E012"
-    (refused,) = views.agents(league.manager)["refused"]
+    refused, report_refused = views.agents(league.manager)["refused"]
+    assert (report_refused["request"], report_refused["match_id"]) == ("report", "R1M1")
     assert (refused["request"], refused["name"], refused["endpoint"]) == ("token", "referee:REF01", AWAY)
     assert refused["detail"] == f"referee:REF01 at {AWAY} showed the token that {whose}, with MATCH_RESULT_REPORT"
     assert stolen not in repr(league.events)

@@ -90,22 +90,157 @@ def test_when_half_of_the_players_are_gone_the_league_waits_for_them() -> None:
 
 def test_the_losses_that_came_first_do_not_stand_either() -> None:
     league = started()
+    first = players_of(league, "R1M1")
     lose(league, "R1M1")
-    power_cut(league)
+    power_cut(league, *first)
     assert (in_force(league), len(league.of(e.PlayersProbed))) == (["R1M1"], 1)
     lose(league, "R1M2")
-    power_cut(league)
+    power_cut(league, *first, *players_of(league, "R1M2"))
     assert [event.match_id for event in league.of(e.ResultVoided)] == ["R1M1", "R1M2"]
     assert waiting(league) == "WAITING_FOR_PLAYERS"
     assert all(row.played == 0 for row in league.manager.standings)
 
 
-@pytest.mark.parametrize("gone", [(), ("P01",), ("P01", "P02", "P03")])
-def test_fewer_than_half_hold_nothing(gone: tuple[str, ...]) -> None:
+@pytest.mark.requirement("OUTAGE.in_reach")
+def test_a_player_that_answers_our_probe_was_never_out_of_reach() -> None:
+    """A referee by others that plays no match reports losses of both players, for no reason that it would give."""
+    league = started()
+    first = players_of(league, "R1M1")
+    for match_id in ("R1M1", "R1M2"):
+        lose(league, match_id, None)
+        power_cut(league)
+    assert (waiting(league), in_force(league)) == (None, ["R1M1", "R1M2"])
+    assert league.of(e.ResultVoided) == []
+    # An outage that comes later does not excuse them either.
+    lose(league, "R1M3")
+    power_cut(league, *players_of(league, "R1M3"), *players_of(league, "R1M4"), first[0])
+    assert [event.match_id for event in league.of(e.ResultVoided)] == ["R1M3"]
+
+
+@pytest.mark.requirement("OUTAGE.in_reach")
+@pytest.mark.parametrize("answer", [Failure.NOT_UNDERSTOOD, Failure.SERVER_ERROR, Failure.BUSY])
+def test_an_answer_of_any_kind_is_reach(answer: Failure) -> None:
+    """HTTP 401, 405 and 307 are not understood; 500 is a server error; 503 is busy."""
+    league = started(4)
+    lose(league, "R1M1")
+    lose(league, "R1M2")
+    for one in league.calls("ping"):
+        if one.to.agent_id not in REFEREES:
+            league.fail(one, answer)
+    assert (waiting(league), league.of(e.OutageBegan)) == (None, [])
+    assert league.manager.not_answering == {}
+
+
+@pytest.mark.requirement("OUTAGE.in_reach")
+def test_a_loss_whose_referee_says_that_the_player_answered_asks_for_no_probe() -> None:
+    league = started(4)
+    report = league.report_of("R1M1", "--")
+    details = report["result"]["details"]
+    details["faults"] = {player: {"code": "E009", "reached": True} for player in details["faults"]}
+    assert code_of(league.request(report)) == ""
+    assert probes(league) == []
+
+
+@pytest.mark.requirement("OUTAGE.no_fresh_game")
+def test_a_match_in_which_anything_was_shown_does_not_begin_anew() -> None:
     league = started()
     lose(league, "R1M1", who="-A")
+    power_cut(league, *everybody(league))
+    assert waiting(league) is None
+    assert code_of(lose(league, "R1M2")) == ""
+    power_cut(league, *everybody(league))
+    assert waiting(league) == "WAITING_FOR_PLAYERS"
+    assert code_of(lose(league, "R1M3", who="-B")) == "", "the other one's choice was shown with GAME_OVER"
+    assert in_force(league) == ["R1M1", "R1M3"]
+    assert [event.match_id for event in league.of(e.ResultVoided)] == ["R1M2"]
+
+
+@pytest.mark.parametrize("gone", [(), ("P01",), ("P01", "P02")])
+def test_fewer_than_a_third_hold_nothing(gone: tuple[str, ...]) -> None:
+    league = started()
+    lose(league, "R1M1")
     power_cut(league, *gone)
     assert (league.manager.waiting, in_force(league)) == (None, ["R1M1"])
+
+
+@pytest.mark.requirement("OUTAGE.share")
+@pytest.mark.parametrize(
+    ("players", "missing", "share", "waits"),
+    [
+        (9, 3, 1 / 3, True),
+        (12, 4, 1 / 3, True),
+        (12, 3, 1 / 3, False),
+        (6, 2, 1 / 3, False),
+        (12, 3, 0.25, True),
+        (12, 4, 0.5, False),
+        (4, 2, 0.9, True),
+    ],
+)
+def test_a_third_of_the_players_and_at_least_three_are_an_outage(
+    players: int, missing: int, share: float, waits: bool
+) -> None:
+    league = started(players, outage_share=share)
+    lose(league, "R1M1")
+    power_cut(league, *everybody(league)[:missing])
+    assert (waiting(league) == "WAITING_FOR_PLAYERS") is waits
+
+
+# --- all players at one address ---------------------------------------------------------------------------------------
+
+
+def hosted(at_host: int = 3, players: int = 12, host: str = "10.0.0.7", **changed: Any) -> Managed:
+    """A league whose first players have registered from one address, and each of the others from its own."""
+    league = Managed(players=players, endpoints="public", **changed)
+    league.fill(players=0)
+    for number in range(1, players + 1):
+        origin = host if number <= at_host else f"10.0.1.{number}"
+        league.register("player", number, origin)
+        league.answer_pings()
+    league.answer_all()
+    return league
+
+
+@pytest.mark.requirement("OUTAGE.address")
+def test_all_players_at_one_address_gone_hold_nobody_elses_matches() -> None:
+    league = hosted()
+    gone = ("P01", "P02", "P03")
+    lose(league, next(match_id for match_id in league.open_matches if "P01" in players_of(league, match_id)))
+    power_cut(league, *gone)
+    (began,) = league.of(e.OutageBegan)
+    assert (began.origin, began.missing) == ("10.0.0.7", gone)
+    assert waiting(league) is None
+    assert not league.manager.ledger.is_held
+    pass_time(league, 6)
+    (ended,) = league.of(e.OutageEnded)
+    assert (ended.origin, ended.why) == ("10.0.0.7", "answered")
+
+
+@pytest.mark.parametrize(
+    ("at_host", "players", "host"),
+    [(2, 12, "10.0.0.7"), (3, 12, "127.0.0.1"), (3, 12, "::1")],
+)
+def test_an_address_of_two_players_or_on_loopback_says_nothing(at_host: int, players: int, host: str) -> None:
+    league = hosted(at_host, players, host)
+    lose(league, "R1M1")
+    power_cut(league, *everybody(league)[:at_host])
+    assert league.of(e.OutageBegan) == []
+
+
+def test_an_address_is_waited_for_twice_in_a_league() -> None:
+    league = hosted(players=10)
+    gone = ("P01", "P02", "P03")
+    for _ in range(4):
+        match_id = next(one for one in league.open_matches if "P01" in players_of(league, one))
+        lose(league, match_id)
+        power_cut(league, *gone)
+        pass_time(league, 6)
+        for one in league.open_matches:
+            league.report(one)
+        league.answer_all()
+        league.wait(2)
+        league.answer_pings()
+        league.answer_all()
+    assert len(league.of(e.OutageBegan)) == 2
 
 
 @pytest.mark.requirement("OUTAGE.half_and_two")
@@ -142,7 +277,7 @@ def test_a_round_does_not_end_before_the_players_were_probed() -> None:
     league.report("R1M1")
     lose(league, "R1M2")
     assert league.of(e.RoundFinished) == []
-    power_cut(league)
+    power_cut(league, *players_of(league, "R1M2"))
     assert waiting(league) == "WAITING_FOR_PLAYERS", "two of four could not be reached"
     eight = started()
     for match_id in ("R1M1", "R1M2", "R1M3"):
@@ -155,12 +290,13 @@ def test_a_round_does_not_end_before_the_players_were_probed() -> None:
 
 @pytest.mark.parametrize(("code", "phase", "counts"), [
     ("E009", "join", True), ("E009", "move", True), ("E001", "join", True), (None, "join", True),
-    ("E001", "move", False), ("DECLINED", "join", False), ("E004", "move", False),
+    ("E001", "move", True), ("DECLINED", "join", False), ("E004", "move", False),
 ])  # fmt: skip
-def test_what_counts_as_out_of_reach(code: str | None, phase: str, counts: bool) -> None:
+def test_what_asks_for_a_probe(code: str | None, phase: str, counts: bool) -> None:
     league = started(4)
     lose(league, "R1M1", code, phase)
-    power_cut(league)
+    assert (probes(league) == list(everybody(league))) is counts
+    power_cut(league, *players_of(league, "R1M1"))
     assert (waiting(league) == "WAITING_FOR_PLAYERS") is counts
 
 
@@ -288,13 +424,11 @@ def test_who_was_waited_for_in_vain_counts_again_after_a_match() -> None:
     assert len(league.of(e.OutageBegan)) == 2
 
 
-def test_who_answers_probes_but_plays_no_match_holds_a_league_once() -> None:
+def test_who_answers_probes_but_plays_no_match_holds_no_league() -> None:
     league = started(4)
-    for _ in range(3):
-        if "R1M1" in league.open_matches:
-            lose(league, "R1M1")
-        pass_time(league, 6)
-    assert len(league.of(e.OutageBegan)) == 1
+    lose(league, "R1M1")
+    pass_time(league, 6)
+    assert league.of(e.OutageBegan) == []
     assert "R1M1" in in_force(league)
 
 
@@ -419,65 +553,11 @@ def test_a_match_is_played_again_so_three_times_at_most() -> None:
     assert code_of(lose(league, "R1M1")) == ""
 
 
-# --- a service that thinks for a player -------------------------------------------------------------------------------
-
-
-def declines(league: Managed, match_id: str, who: str) -> str:
-    """The code that is answered when this player declined to choose, and so did nobody else."""
-    first, _ = players_of(league, match_id)
-    return code_of(lose(league, match_id, "E045", "move", "-A" if who == first else "-B"))
-
-
-def after_round_one(league: Managed) -> None:
-    while league.manager.ledger.current_round == 1 or not league.open_matches:
-        league.answer_all()
-        for match_id in league.open_matches:
-            league.report(match_id)
-        league.wait(0.5)
-        league.answer_pings()
+# --- a language model under a referee that does not ask ---------------------------------------------------------------
 
 
 @pytest.mark.requirement("OUTAGE.declined")
-def test_a_match_in_which_a_player_declined_to_choose_is_played_again() -> None:
+def test_a_loss_by_a_language_model_that_nobody_asked_about_stands() -> None:
     league = started()
-    player, _ = players_of(league, "R1M1")
-    assert declines(league, "R1M1", player) == "E016"
-    (held,) = league.of(e.MatchHeld)
-    assert (held.match_id, held.declined, held.players) == ("R1M1", (player,), ())
-    assert player in held.why
-    assert league.manager.ledger.matches["R1M1"].result is None
-    assert league.manager.ledger.roster.members[player].technical_losses == 0
-    assert waiting(league) is None
-    league.answer_all()
-    assert code_of(league.report("R1M1")) == ""
-
-
-@pytest.mark.requirement("OUTAGE.declined")
-def test_nobody_gets_out_of_a_loss_by_declining_again_and_again() -> None:
-    league = started()
-    player, _ = players_of(league, "R1M1")
-    for _ in range(3):
-        assert declines(league, "R1M1", player) == "E016"
-        league.answer_all()
-    league.restart()
-    assert declines(league, "R1M1", player) == ""
-    assert league.manager.ledger.roster.members[player].technical_losses == 1
-
-
-def test_who_has_declined_three_times_in_a_league_loses_its_next_match_at_once() -> None:
-    league = started(players=4)
-    player, _ = players_of(league, "R1M1")
-    for _ in range(2):
-        assert declines(league, "R1M1", player) == "E016"
-        league.answer_all()
-    after_round_one(league)
-    second = next(one for one in league.open_matches if player in players_of(league, one))
-    assert declines(league, second, player) == "E016"
-    league.answer_all()
-    assert declines(league, second, player) == ""
-
-
-def test_a_league_that_is_never_held_excuses_nobody() -> None:
-    league = started(outage_minutes=0.0)
-    player, _ = players_of(league, "R1M1")
-    assert declines(league, "R1M1", player) == ""
+    assert code_of(lose(league, "R1M1", "E045", "move", "-A")) == ""
+    assert league.of(e.MatchHeld) == []

@@ -115,6 +115,8 @@ def test_the_status_counts() -> None:
         "total_rounds": 0,
         "players": 1,
         "referees": 0,
+        "players_expected": 4,
+        "referees_expected": 1,
         "matches_completed": 0,
         "total_matches": 0,
         "champion": None,

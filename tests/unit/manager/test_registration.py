@@ -563,6 +563,7 @@ NAMED = "http://agent.example:8101/mcp"
 def with_policy(policy: EndpointPolicy, **changed: Any) -> Managed:
     league = Managed(**changed)
     league.machine = LeagueManager(league.settings, bytes, {}, endpoints=policy)
+    league.answers_first_probe = False
     return league
 
 
@@ -612,9 +613,11 @@ def test_every_call_says_who_named_its_endpoint() -> None:
         league.register("player", number, origin=f"10.0.0.{number}")
     league.register("referee", 1, origin="10.0.0.3")
     league.answer_all()
-    origins = {(one.to.agent_id, one.to.origin) for one in league.sent}
+    origins = {(call.to.agent_id, call.to.origin) for call in league.sent if call.to.agent_id in league.tokens}
     assert origins == {("P01", "10.0.0.1"), ("P02", "10.0.0.2"), ("REF01", "10.0.0.3")}
     assert {one.kind for one in league.sent} >= {"ping", "ROUND_ANNOUNCEMENT"}
+    strangers = [call.to.origin for call in league.sent if call.to.agent_id.startswith("stranger-")]
+    assert strangers == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
 
 
 def test_strict_judges_again_when_the_endpoint_has_answered() -> None:
@@ -658,3 +661,11 @@ def test_conditions_that_cannot_be_read_keep_nobody_out(conditions: dict[str, ob
     league = Managed()
     assert league.register("player", 1, conditions=conditions).status == "ACCEPTED"
     assert models_of(league) == []
+
+
+def test_a_token_that_a_refused_registration_quotes_is_masked_before_anybody_sees_it() -> None:
+    league = Managed()
+    token = "tok_P01_" + "x" * 43
+    league.request(league.registration("player", 1, display_name=f"me {token}", contact_endpoint=f"ftp://{token}/mcp"))
+    (refused,) = league.of(e.RequestRefused)
+    assert "x" * 20 not in f"{refused.name} {refused.endpoint} {refused.detail}"

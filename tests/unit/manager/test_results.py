@@ -356,33 +356,27 @@ def test_what_a_manager_does_not_take_is_refused() -> None:
     assert code_of(league.request({"message_type": "NONSENSE"})) == "E038"
 
 
-# --- unverified -------------------------------------------------------------------------------------------------------
+# --- seeds ------------------------------------------------------------------------------------------------------------
 
 
 ANOTHER = seed_for("R1M1", 1, 5)
 
 
-@pytest.mark.requirement("REPORT.unverified")
+@pytest.mark.requirement("EVIDENCE.words")
 @pytest.mark.parametrize(
     ("winner", "seed"),
     [*product(["A", "-A"], [None, "no hex", "00" * 31]), ("A", ANOTHER), ("A", ANOTHER[:-2] + "zz")],
 )
-def test_a_result_whose_seed_proves_nothing_is_unverified_wherever_it_is_shown(winner: str, seed: str | None) -> None:
+def test_a_result_whose_seed_proves_nothing_is_by_word_wherever_it_is_shown(winner: str, seed: str | None) -> None:
     league = Managed(players=2).fill()
     report = league.report_of("R1M1", winner)
     report["result"]["details"]["draw_seed"] = seed
     assert code_of(league.request(report)) == ""
+    word = "by_referee" if winner == "A" else "loss_by_referee"
     assert [one.verified for one in league.of(e.ResultAccepted)] == [False]
-    assert views.standings(league.manager)["unverified"] == ["R1M1"]
-    assert (views.match(league.manager, "R1M1") or {})["verified"] is False
-    assert views.schedule(league.manager)["rounds"][0]["matches"][0]["verified"] is False
-
-
-def test_a_result_with_its_seed_is_verified() -> None:
-    league = Managed(players=2).fill()
-    league.report("R1M1")
-    assert views.standings(league.manager)["unverified"] == []
-    assert (views.match(league.manager, "R1M1") or {})["verified"] is True
+    assert views.standings(league.manager)["by_word"] == ["R1M1"]
+    assert (views.match(league.manager, "R1M1") or {})["evidence"] == word
+    assert views.schedule(league.manager)["rounds"][0]["matches"][0]["evidence"] == word
 
 
 # --- the record of a match --------------------------------------------------------------------------------------------

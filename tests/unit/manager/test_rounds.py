@@ -23,7 +23,8 @@ def test_players_are_told_the_whole_round_and_referees_their_own_matches() -> No
     league.answer_all()
     mine = {one.to.agent_id: matches_in(one.message) for one in league.sent if one.to.agent_id.startswith("REF")
             if one.kind == "ROUND_ANNOUNCEMENT"}  # fmt: skip
-    assert mine == {"REF01": ["R1M1", "R1M3"], "REF02": ["R1M2"]}
+    assert sorted(match_id for matches in mine.values() for match_id in matches) == ["R1M1", "R1M2", "R1M3"]
+    assert sorted(map(len, mine.values())) == [1, 2]
 
 
 @pytest.mark.requirement("TOKEN.never_to_players")
@@ -377,7 +378,10 @@ def test_referees_are_named_when_the_schedule_is_made_and_play_what_they_were_na
     league = Managed(players=6, referees=2).fill()
     (named,) = league.of(e.RefereesNamed)
     assert set(named.referees) == set(league.manager.ledger.matches)
-    assert Counter(named.referees.values()) == {"REF01": 10, "REF02": 5}
+    counts = Counter(named.referees.values())
+    # Three matches a round: each referee gets one or two of them.
+    assert counts.total() == 15
+    assert all(5 <= counts[referee] <= 10 for referee in ("REF01", "REF02"))
     league.play()
     assert {event.match_id: event.referee_id for event in league.of(e.MatchAssigned)} == named.referees
 

@@ -284,6 +284,34 @@ def test_a_referee_shows_the_key_it_finds_to_the_league_that_wants_it(context: d
     assert agent.membership.agent_id == "REF01"
 
 
+@pytest.mark.requirement("DIALECT.conversant")
+def test_a_referee_that_came_in_openly_shows_the_key_it_finds_with_its_token() -> None:
+    agent = Agent(RefereeMeta(**META))
+    agent.keys["spring"] = "sesame"
+    agent.started().accept(auth_token="tok_REF01_first")
+    assert (len(agent.sent), shown_key(agent)) == (2, "sesame")
+    assert agent.sent[-1].to[0].token == "tok_REF01_first"
+    agent.accept(auth_token="tok_REF01_second")
+    # Once is enough.
+    assert (len(agent.sent), agent.membership.serial) == (2, 2)
+
+
+def test_a_key_is_not_shown_to_a_manager_by_others() -> None:
+    agent = Agent(RefereeMeta(**META))
+    agent.keys["spring"] = "sesame"
+    agent.started().accept(token_scheme=None)
+    assert len(agent.sent) == 1
+
+
+def test_a_member_stays_one_where_its_second_registration_is_taken_for_that_of_somebody_else() -> None:
+    for scheme, is_out in ((None, False), ("derived", True)):
+        agent = Agent().started().accept(token_scheme=scheme)
+        agent.registration.request_refused("E012", agent.now)
+        agent.reject("E020", "League full")
+        assert (agent.registration.rejected is not None) == is_out
+        assert agent.membership.agent_id == "P01"
+
+
 def test_a_key_that_does_not_open_is_shown_once() -> None:
     agent = Agent(RefereeMeta(**META))
     agent.keys["spring"] = "sesame"
@@ -301,3 +329,26 @@ def test_the_key_of_another_league_is_shown_to_nobody() -> None:
     agent.started()
     wants_key(agent, "autumn")
     assert len(agent.sent) == 1
+
+
+SECOND = "http://127.0.0.1:9000/mcp"
+
+
+@pytest.mark.parametrize("failure", [Failure.REFUSED, Failure.TIMEOUT, Failure.BUSY])
+def test_a_member_that_knows_several_managers_turns_to_the_next_when_one_does_not_serve(failure: Failure) -> None:
+    agent = Agent(manager=f"{MANAGER},{SECOND}").started()
+    for endpoint in (MANAGER, SECOND, MANAGER):
+        assert agent.sent[-1].to[0].endpoint == endpoint
+        agent.fail(failure)
+        agent.wait(60)
+
+
+def test_the_answer_to_a_registration_names_more_managers() -> None:
+    agent = Agent().started().accept(manager_endpoints=[MANAGER, SECOND, "nonsense"])
+    (event,) = agent.journal
+    assert isinstance(event, Registered)
+    assert event.manager_endpoints == (MANAGER, SECOND)
+    agent.membership.managers.failed(MANAGER)
+    assert agent.membership.endpoint == SECOND
+    agent.membership.managers.failed(MANAGER)
+    assert agent.membership.endpoint == SECOND, "a call that was made before we turned away says nothing new"

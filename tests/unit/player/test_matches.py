@@ -449,7 +449,7 @@ def test_a_game_error_is_acknowledged(joined: Rig) -> None:
 @pytest.mark.requirement("PLAYER.corrects")
 def test_after_an_error_about_our_choice_the_next_call_asks_anew(joined: Rig) -> None:
     _, step = joined.post(joined.call())
-    joined.choose(step, "odd")
+    joined.choose(step, "Odd")
     joined.say(joined.error("E004"))
     letter, step = joined.post(joined.call())
     joined.choose(step, "even")
@@ -471,7 +471,7 @@ def test_after_an_error_about_our_choice_the_next_call_asks_anew(joined: Rig) ->
 )
 def test_errors_of_others_about_our_choice_are_understood(joined: Rig, code: str, name: str) -> None:
     _, step = joined.post(joined.call())
-    joined.choose(step, "odd")
+    joined.choose(step, "Odd")
     joined.say(joined.error(code, name=name))
     assert len(of_type(joined, ChoiceRefused)) == 1
 

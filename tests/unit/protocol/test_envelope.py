@@ -63,9 +63,9 @@ FORMATS = [
     ),
     (
         "referee_register_request",
-        {"referee_meta.max_concurrent_matches": 11},
-        "from 1 to 10",
-        "must be at most 10, not 11",
+        {"referee_meta.max_concurrent_matches": 65},
+        "from 1 to 64",
+        "must be at most 64, not 65",
     ),
 ]
 
@@ -366,10 +366,17 @@ def test_the_manager_may_have_a_name(sender: str) -> None:
 
 
 def test_a_league_may_raise_the_bound_of_concurrent_matches() -> None:
-    content = changed("referee_register_request", {"referee_meta.max_concurrent_matches": 25})
+    other = {"referee_meta.max_concurrent_matches": 25, "referee_meta.token_scheme": GONE}
+    content = changed("referee_register_request", other)
     assert unseal(content).violations[0].path == "referee_meta.max_concurrent_matches"
     assert unseal(content, Reading("strict", max_concurrent_matches=25)).message is not None
     assert unseal(content, Reading("compat", max_concurrent_matches=24)).message is None
+
+
+@pytest.mark.parametrize(("matches", "is_taken"), [(64, True), (65, False)])
+def test_a_referee_with_a_token_scheme_may_play_64_matches_at_a_time(matches: int, is_taken: bool) -> None:
+    meta = {"referee_meta.max_concurrent_matches": matches, "referee_meta.token_scheme": "derived"}
+    assert (unseal(changed("referee_register_request", meta)).message is not None) == is_taken
 
 
 # --- what was judged before -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from league.protocol.exchanges import (
     message_type_of,
     speakers,
 )
-from league.protocol.messages import ACKS, MESSAGES, MOVES, THE_EIGHTEEN
+from league.protocol.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
 
 VERBS = {
     "register_referee": "REFEREE_REGISTER_REQUEST",
@@ -34,6 +34,8 @@ VERBS = {
     "notify_game_error": "GAME_ERROR",
     "notify_league_error": "LEAGUE_ERROR",
     "report_match_result": "MATCH_RESULT_REPORT",
+    "report_match_trouble": "MATCH_TROUBLE",
+    "request_draw": "DRAW_REQUEST",
     "league_query": "LEAGUE_QUERY",
 }
 
@@ -67,7 +69,7 @@ def test_all_exchanges_are_of_known_messages() -> None:
     replies = [reply for row in EXCHANGES.values() for reply in row.replies]
     assert set(EXCHANGES) | set(replies) == set(MESSAGES)
     assert len(THE_EIGHTEEN) == 18
-    assert set(MESSAGES) == {*THE_EIGHTEEN, *MOVES, *ACKS}
+    assert set(MESSAGES) == {*THE_EIGHTEEN, *MOVES, *AMONG_OURS, *ACKS}
 
 
 @pytest.mark.parametrize("message_type", EXCHANGES)

@@ -230,7 +230,7 @@ def test_a_null_error_beside_a_result_is_a_success() -> None:
 
 def test_an_error_beside_a_result_is_an_error() -> None:
     read_back = decode_answer(answer(result={}, error={"code": 4004, "message": "no", "data": {"a": 1}}))
-    assert read_back == RpcAnswer({"a": 1}, 4004, is_error=True)
+    assert read_back == RpcAnswer({"a": 1}, 4004, is_error=True, message="no")
 
 
 @pytest.mark.parametrize("given", [None, 2, "other"])

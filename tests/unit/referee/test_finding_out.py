@@ -17,7 +17,7 @@ ORDER = ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]
 
 def put(rig: Rig, player: str = "P02", kind: str = "GAME_INVITATION") -> list[str]:
     """In which conventions this player was asked."""
-    return [one.to.convention.name for one in rig.sent if one.to.agent_id == player and one.message.type == kind]
+    return [one.to.convention.name for one in rig.sent if one.to.agent_id == player and one.kind == kind]
 
 
 def learned(rig: Rig, player: str = "P02") -> list[str]:
@@ -138,7 +138,7 @@ def test_if_no_convention_helps_the_refusal_that_tells_most_counts_and_is_come_b
     (failed,) = rig.of(e.AttemptFailed)
     assert (failed.code, failed.detail) == (
         "E009",
-        'answered GAME_INVITATION (TYPE) with "-32602 nobody knows this field" (E003 MISSING_REQUIRED_FIELD)',
+        'answered GAME_INVITATION (TYPE) with "-32602 nobody knows this field", which we read as E003',
     )
     rig.until(2)
     assert put(rig) == [*ORDER, "TYPE"]
@@ -204,18 +204,35 @@ def test_an_author_reads_its_own_words_and_what_we_called() -> None:
         rig.says("P02", said)
     (failed,) = rig.of(e.AttemptFailed)
     assert failed.detail == (
-        'answered handle_game_invitation (SPEC) with "4002 Invalid method, expected league.handle" '
-        "(E036 UNKNOWN_METHOD)"
+        'answered handle_game_invitation (SPEC) with "4002 Invalid method, expected league.handle", '
+        "which we read as E036"
     )
 
 
 @pytest.mark.requirement("DIALECT.tool_results")
 def test_a_tool_that_fails_is_quoted_and_not_called_in_another_way() -> None:
     said = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"KeyError: seat"}],"isError":true}}'
-    rig = Rig().given(announced(player_B_convention="TOOLS")).joins("P01").says("P02", said)
+    rig = Rig().given(announced(player_B_convention="TOOLS")).joins("P01")
+    rig.answer(rig.open("P02", "ping"))
+    rig.says("P02", said)
     (failed,) = rig.of(e.AttemptFailed)
     assert failed.detail.startswith('answered handle_game_invitation (TOOLS) with "KeyError: seat"')
     assert put(rig) == ["TOOLS"]
+
+
+@pytest.mark.requirement("DIALECT.on_our_time")
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_the_tools_of_a_server_are_found_out_before_its_time_begins(is_answered: bool) -> None:
+    rig = Rig().given(announced(player_B_convention="TOOLS"))
+    probe = rig.open("P02", "ping")
+    assert probe.deadline == rig.t + 20
+    assert not rig.asked("P02")
+    if is_answered:
+        rig.answer(probe)
+    else:
+        rig.fail(probe, Failure.REFUSED)
+    assert rig.question("P02").deadline == rig.t + 5
+    assert counted(rig) == []
 
 
 def test_a_convention_of_no_document_is_recorded_once() -> None:
@@ -232,6 +249,7 @@ def test_a_convention_of_no_document_is_recorded_once() -> None:
         ({"status": "ACK"}, "GAME_JOIN_ACK.accept"),
         ({"status": "ACCEPTED"}, "GAME_JOIN_ACK.accept"),
         ({"accepted": True}, "GAME_JOIN_ACK.accept"),
+        ({"message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}, "GAME_JOIN_ACK.accept"),
         ({"accept": True}, "ENVELOPE.message_type"),
     ],
 )
@@ -244,6 +262,12 @@ def test_a_join_in_other_words_counts_and_is_recorded(said: dict[str, object], c
 def test_a_no_in_other_words_declines() -> None:
     rig = Rig().given().joins("P01").says("P02", {"accepted": False})
     assert [one.code for one in rig.of(e.PlayerFaulted)] == ["DECLINED"]
+
+
+@pytest.mark.parametrize("verdict", [{"accept": None}, {"status": "maybe"}, {"accepted": "yes"}])
+def test_a_join_that_says_something_else_is_no_join(verdict: dict[str, object]) -> None:
+    rig = Rig().given().joins("P01").says("P02", {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", **verdict})
+    assert [one.player_id for one in rig.of(e.PlayerJoined)] == ["P01"]
 
 
 @pytest.mark.requirement("DIALECT.other_words")

@@ -327,8 +327,8 @@ def test_abroad_a_match_without_referee_id_is_ours_by_host_and_port(here: str, i
     ],
 )
 def test_this_machine_has_many_names(told: str, here: str) -> None:
-    assert assigned_matches._is_same(told, here)
-    assert not assigned_matches._is_same(told, here.replace(":8", ":9"))
+    assert assigned_matches.is_same(told, here)
+    assert not assigned_matches.is_same(told, here.replace(":8", ":9"))
 
 
 def test_under_our_manager_the_address_must_be_ours_to_the_letter() -> None:

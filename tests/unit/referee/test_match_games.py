@@ -9,7 +9,7 @@ import pytest
 
 from league import events as e
 from league.games import draw, registry
-from league.games.contract import CHANCE, NOBODY, TURN, Game, Mover, Outcome, Seat, require_legal
+from league.games.contract import CHANCE, NOBODY, TURN, BaseRules, Game, Mover, Outcome, Seat, require_legal, tie, win
 from league.games.moves import MoveWire
 from league.protocol.messages import GameError, GameMoveCall, GameOver, MatchResultReport
 from tests.support.referee_rig import LEAGUE, Rig, announced, plain
@@ -145,7 +145,7 @@ class Laid:
     numbers: tuple[int, ...] = ()
 
 
-class Guessing:
+class Guessing(BaseRules):
     """Each player in turn guesses the next number high or low; whoever is right alone wins."""
 
     def start(self) -> Laid:
@@ -170,15 +170,19 @@ class Guessing:
         if len(state.numbers) < 2:
             return None
         right = [(guess == "high") == (number > 5) for guess, number in zip(state.guesses, state.numbers, strict=True)]
-        return Outcome(None if right[0] == right[1] else 0 if right[0] else 1, "guessed")
+        if right[0] == right[1]:
+            return tie("guessed")
+        return win(right.index(True), "guessed")
 
     def view(self, state: Laid, seat: Seat) -> dict[str, object]:
         return {"numbers": list(state.numbers)}
 
 
-def history(state: Laid) -> tuple[dict[Seat, str], ...]:
-    seats: tuple[Seat, Seat] = (0, 1)
-    return tuple({seats[place]: guess} for place, guess in enumerate(state.guesses))
+def history(state: Laid) -> tuple[dict[Seat, str] | int, ...]:
+    steps: list[dict[Seat, str] | int] = []
+    for place, guess in enumerate(state.guesses):
+        steps += [{place: guess}, *state.numbers[place : place + 1]]
+    return tuple(steps)
 
 
 @pytest.fixture
@@ -197,5 +201,6 @@ def test_each_chance_step_of_a_game_has_its_own_number_of_the_promised_seed(gues
     assert requests(rig, "P02")[0]["context"] == {"numbers": numbers[:1], "turn": 2}
     rig.restart().chooses("P02", "low")
     assert [one.number for one in rig.of(e.NumberDrawn)] == numbers
+    assert rig.decided.details["draws"] == numbers
     assert rig.decided.status in ("WIN", "DRAW")
     assert rig.replayed().snapshot() == rig.desk.snapshot()

@@ -14,6 +14,17 @@ from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announ
 STRANGER = "10.9.9.9"
 
 
+def _without_notes(rig: Rig) -> dict[str, Any]:
+    """The referee's state, but for the notes of refused answers."""
+    snapshot = dict(rig.desk.snapshot())
+    matches = {}
+    for name, match in snapshot["matches"].items():
+        events = [event for event in match["events"] if event["event"] != "AnswerRefused"]
+        seated = [{**player, "refused": None} for player in match["seated"]]
+        matches[name] = {**match, "events": events, "seated": seated}
+    return {**snapshot, "matches": matches}
+
+
 def waiting() -> Rig:
     """P02 has acknowledged the invitation and will send its join by itself; P01 has joined."""
     return Rig().given().joins("P01").says("P02", {"status": "ok"})
@@ -60,12 +71,12 @@ NOT_RECEIVED = ("conv-r1m1-1", "conv-r1m1-1-" + 32 * "0")
 @pytest.mark.parametrize("conversation", NOT_RECEIVED)
 def test_whoever_shows_neither_the_conversation_nor_a_token_is_refused(token: object, conversation: str) -> None:
     rig = waiting()
-    before = rig.desk.snapshot()
+    before = _without_notes(rig)
     forged = rig.joining("P02", auth_token=token, conversation_id=conversation)
     refused = rig.request(forged, HOSTS["P02"])
     assert code_of(refused) == "E012"
     assert "guessed" not in str(refused)
-    assert rig.desk.snapshot() == before
+    assert _without_notes(rig) == before
     assert (rig.said(ChooseParityCall), rig.said(GameError)) == ([], [])
 
 
@@ -89,11 +100,11 @@ def test_a_registration_token_is_right_in_any_conversation(conversation: str) ->
 @pytest.mark.parametrize("changed", [{"parity_choice": "odd"}, {"parity_choice": "Even"}, {"parity_choice": None}])
 def test_the_opponents_conversation_opens_nothing_and_costs_nobody_anything(changed: dict[str, Any]) -> None:
     rig = choosing()
-    before = rig.desk.snapshot()
+    before = _without_notes(rig)
     for token in (LEFT_OUT, REGISTRATION["P01"], "tok_P02_guessed"):
         forged = rig.choosing("P02", auth_token=token, conversation_id=rig.conversation_with("P01"), **changed)
         assert code_of(rig.request(forged, HOSTS["P02"])) == "E012"
-    assert rig.desk.snapshot() == before
+    assert _without_notes(rig) == before
     assert rig.said(GameError) == []
 
 
@@ -123,9 +134,9 @@ def test_in_strict_the_token_must_be_right_too() -> None:
 )
 def test_any_mismatch_is_refused_and_changes_nothing(changed: dict[str, Any], code: str) -> None:
     rig = waiting()
-    before = rig.desk.snapshot()
+    before = _without_notes(rig)
     assert code_of(rig.request(rig.joining("P02", **changed), HOSTS["P02"])) == code
-    assert rig.desk.snapshot() == before
+    assert _without_notes(rig) == before
 
 
 def test_the_sender_speaks_for_a_player_that_leaves_out_its_id() -> None:
@@ -153,6 +164,7 @@ def test_a_choice_after_the_final_fault_is_out_of_phase() -> None:
     rig = Rig().given().joins("P01", "P02")
     for _ in range(4):
         rig.says("P02", rig.choosing("P02", "maybe"))
+    rig.until(30)
     assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
     assert rig.chooses("P01", "even").decided.winner == "P01"
 
@@ -213,3 +225,134 @@ def test_of_two_attempts_only_the_newest_is_answered() -> None:
     rig.announce(announced(attempt=2))
     assert code_of(rig.request(rig.choosing("P02", "odd"), HOSTS["P02"])) == "E023"
     assert rig.request(rig.joining("P02"), HOSTS["P02"]) == Acknowledged()
+
+
+# --- refused answers are noted ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("MATCH.refused_answers_noted")
+def test_a_refused_answer_is_noted_and_told_with_the_timeout() -> None:
+    rig = waiting()
+    bare = rig.joining("P02", auth_token=LEFT_OUT, conversation_id=LEFT_OUT)
+    for _ in range(3):
+        assert code_of(rig.request(bare, HOSTS["P02"])) == "E012"
+    (noted,) = rig.of(e.AnswerRefused)
+    assert (noted.player_id, noted.phase, noted.code, noted.origin) == ("P02", "join", "E012", HOSTS["P02"])
+    rig.until(60)
+    because = "no GAME_JOIN_ACK within 5 seconds; an answer came and was refused, because it shows neither the"
+    assert all(str(error.error_detail).startswith(because) for error in rig.said(GameError, "P02"))
+    (fault,) = rig.of(e.PlayerFaulted)
+    assert (fault.code, fault.detail.startswith(because)) == ("E001", True)
+
+
+@pytest.mark.requirement("MATCH.refused_answers_noted")
+def test_strangers_fill_no_record_with_refused_answers() -> None:
+    rig = choosing()
+    for number in range(50):
+        forged = rig.choosing("P02", f"choice {number}", auth_token=f"tok_{number}", conversation_id=LEFT_OUT)
+        rig.request(forged, STRANGER)
+        rig.request({**forged, "player_id": f"P{number + 50}", "sender": f"player:P{number + 50}"}, STRANGER)
+    assert len(rig.of(e.AnswerRefused)) <= 6
+    assert rig.of(e.WrongAnswer) == []
+
+
+# --- answers that only their address shows ----------------------------------------------------------------------------
+
+EMPTY = b""
+
+
+def _class_league(*matches: Any) -> Rig:
+    """A league that trusts addresses."""
+    return Rig().given(*(matches or (announced(trust="class"),)))
+
+
+def _bare(message: Any) -> Any:
+    """A message with nothing that proves its sender."""
+    return {name: value for name, value in message.items() if name not in ("auth_token", "conversation_id", "sender")}
+
+
+def _asked_by_class() -> Rig:
+    """P01 has joined and chosen; P02 has joined by its address, and is asked for its choice."""
+    rig = _class_league().joins("P01").says("P02", EMPTY)
+    assert rig.request(_bare(rig.joining("P02")), HOSTS["P02"]) == Acknowledged()
+    return rig.chooses("P01", "even")
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_with_trust_class_a_bare_answer_counts_from_the_players_address() -> None:
+    rig = _asked_by_class().says("P02", EMPTY)
+    assert rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"]) == Acknowledged()
+    assert len(rig.of(e.MoveMade)) == 1
+    rig.wait(2)
+    assert [move.by_address for move in rig.of(e.MoveMade)] == [False, True]
+    assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_a_bare_answer_may_overtake_the_empty_acknowledgement() -> None:
+    rig = _class_league().joins("P01")
+    assert rig.request(_bare(rig.joining("P02")), HOSTS["P02"]) == Acknowledged()
+    assert rig.said(ChooseParityCall) == []
+    rig.says("P02", EMPTY).chooses("P01", "even")
+    assert rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"]) == Acknowledged()
+    rig.says("P02", EMPTY).wait(2)
+    assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+@pytest.mark.parametrize("answer", [{"status": "ok"}, {"jsonrpc": "2.0", "id": 1, "result": {}}])
+def test_whoever_answers_the_call_with_anything_is_held_to_it(answer: Any) -> None:
+    rig = _class_league().joins("P01").says("P02", answer)
+    rig.request(_bare(rig.joining("P02")), HOSTS["P02"])
+    rig.until(4.9)
+    assert [joined.player_id for joined in rig.of(e.PlayerJoined)] == ["P01"]
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+@pytest.mark.parametrize(
+    ("changed", "origin"),
+    [({"accept": False}, HOSTS["P02"]), ({}, STRANGER), ({"auth_token": "tok_guess"}, HOSTS["P02"])],
+)
+def test_what_is_never_believed_by_address(changed: dict[str, Any], origin: str) -> None:
+    rig = _class_league().joins("P01").says("P02", EMPTY)
+    assert code_of(rig.request({**_bare(rig.joining("P02")), **changed}, origin)) == "E012"
+    assert [joined.player_id for joined in rig.of(e.PlayerJoined)] == ["P01"]
+    assert rig.of(e.PlayerFaulted) == []
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_whoever_has_answered_otherwise_is_not_believed_by_address() -> None:
+    rig = _class_league().joins("P01", "P02").chooses("P01", "even").says("P02", EMPTY)
+    assert code_of(rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"])) == "E012"
+    rig.wait(3)
+    assert len(rig.of(e.MoveMade)) == 1
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_two_different_choices_by_address_both_fail_and_the_question_is_asked_again() -> None:
+    rig = _asked_by_class().says("P02", EMPTY)
+    assert rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"]) == Acknowledged()
+    rig.wait(1)
+    assert code_of(rig.request(_bare(rig.choosing("P02", "even")), HOSTS["P02"])) == "E012"
+    assert "two different answers" in rig.of(e.AnswerRefused)[-1].detail
+    assert rig.question("P02").deadline == 31
+    rig.wait(5)
+    assert len(rig.of(e.MoveMade)) == 1
+    rig.says("P02", EMPTY)
+    rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"])
+    rig.wait(2)
+    assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_without_trust_class_an_address_proves_nothing() -> None:
+    rig = Rig().given().joins("P01").says("P02", EMPTY)
+    assert code_of(rig.request(_bare(rig.joining("P02")), HOSTS["P02"])) == "E012"
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_a_claim_shortly_before_the_last_deadline_counts() -> None:
+    rig = _asked_by_class().until(96.5).says("P02", EMPTY).until(125)
+    assert rig.request(_bare(rig.choosing("P02", "odd")), HOSTS["P02"]) == Acknowledged()
+    rig.until(130)
+    assert rig.decided.status == "WIN"

@@ -194,9 +194,9 @@ def test_a_clock_that_was_set_back_does_not_lengthen_a_pause() -> None:
 
 def test_wrong_answers_are_not_forgotten() -> None:
     rig = Rig().given().joins("P01", "P02").chooses("P01", "even").says("P02", b"banana").says("P02", b"apple")
-    rig.wait(20).restart()
+    rig.until(20).restart()
     assert rig.question("P02").deadline == 50
-    rig.says("P02", b"cherry").says("P02", b"date")
+    rig.says("P02", b"cherry").says("P02", b"date").until(60)
     assert rig.decided.winner == "P01"
     assert [one.left for one in rig.of(e.WrongAnswer)] == [3, 2, 1, 0]
 

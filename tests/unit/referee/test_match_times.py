@@ -321,9 +321,10 @@ def test_a_choice_after_the_others_final_fault_is_still_taken(first: str) -> Non
     rig = Rig().given().joins("P01", "P02")
     for _ in range(4):
         rig.says(first, rig.choosing(first, "Even"))
-    assert [one[1:] for one in faults(rig)] == [(first, "E004")]
+    rig.until(31)
+    assert (first, "E004") in [one[1:] for one in faults(rig)]
     assert rig.of(e.MatchDecided) == []
-    rig.until(29).chooses(second, "odd")
+    rig.until(35).chooses(second, "odd")
     assert rig.decided.winner == second
     assert rig.decided.game_result["choices"] == {first: None, second: "odd"}
 

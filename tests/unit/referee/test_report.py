@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 
 import pytest
@@ -163,3 +164,67 @@ def test_what_cannot_be_read_of_it_costs_nothing(said: dict[str, object]) -> Non
     rig.says("P01", rig.choosing("P01", "even", provenance=said))
     assert rig.decided.status == "WIN"
     assert "provenance" not in rig.decided.details
+
+
+@pytest.mark.requirement("REPORT.correction_told")
+def test_what_the_manager_corrected_is_on_record() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    corrected = [{"field": "result.score", "reason": "the points are others"}]
+    ack = rig.envelope("MATCH_RESULT_ACK", status="ACCEPTED", match_id="R1M1", round_id=1, corrected=corrected)
+    rig.answer(rig.open("league_manager", "MATCH_RESULT_REPORT"), ack)
+    (settled,) = rig.of(e.ReportSettled)
+    assert settled.corrected == ("result.score: the points are others",)
+
+
+@pytest.mark.requirement("REPORT.correction_told")
+@pytest.mark.parametrize(("failure", "words"), [(Failure.TIMEOUT, "no answer in time"), (Failure.REFUSED, "refused")])
+def test_a_report_that_nobody_answers_is_no_secret(failure: Failure, words: str) -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    assert rig.desk.trouble == ""
+    rig.fail(rig.open("league_manager", "MATCH_RESULT_REPORT"), failure)
+    assert rig.desk.trouble.startswith("the manager has not answered the report of R1M1")
+    assert words in rig.desk.trouble
+    rig.wait(2)
+    rig.acknowledge()
+    assert rig.desk.trouble == ""
+
+
+@pytest.mark.requirement("REPORT.correction_told")
+def test_registering_again_for_a_report_is_said() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    rig.answer(rig.open("league_manager", "MATCH_RESULT_REPORT"), Refusal("E012", "who are you?"))
+    assert rig.desk.trouble == "the manager refused the report of R1M1 (E012), so this referee registers again"
+
+
+@pytest.mark.requirement("EXPERIMENT.conversation")
+def test_a_report_chains_the_digests_of_conversations() -> None:
+    rig = Rig().given(announced(game_type="rock_paper_scissors")).joins("P01", "P02")
+    digests = ("a" * 64, "b" * 64)
+    for digest in digests:
+        rig.says("P01", rig.choosing("P01", "rock", provenance={"conversation_sha256": digest})).chooses("P02", "paper")
+    chained = hashlib.sha256("".join(digests).encode()).hexdigest()
+    assert rig.decided.details["provenance"] == {"P01": {"choices": 2, "conversation_sha256": chained}}
+
+
+@pytest.mark.requirement("EXPERIMENT.fallback_refused")
+@pytest.mark.parametrize("refused", [True, False, None])
+def test_a_fallback_loses_the_match_where_none_is_accepted(refused: bool | None) -> None:
+    rig = Rig().given(announced(fallbacks_refused=refused)).joins("P01", "P02").chooses("P02", "odd")
+    said = {"fallbacks": 1, "tokens": 7, "fallback_reason": "empty"}
+    rig.says("P01", rig.choosing("P01", "even", provenance=said))
+    decided = rig.decided
+    assert decided.details["provenance"] == {"P01": said}
+    if not refused:
+        assert decided.status == "WIN"
+        return
+    assert (decided.status, decided.winner) == ("TECHNICAL_LOSS", "P02")
+    assert decided.details["faults"]["P01"]["code"] == "E046"
+    assert "did not choose (empty)" in str(decided.details["faults"]["P01"])
+
+
+@pytest.mark.requirement("EXPERIMENT.fallback_refused")
+@pytest.mark.parametrize("said", [None, {"tokens": 3}, {"fallbacks": 0}])
+def test_a_choice_of_its_own_is_accepted_everywhere(said: dict[str, object] | None) -> None:
+    rig = Rig().given(announced(fallbacks_refused=True)).joins("P01", "P02").chooses("P02", "odd")
+    rig.says("P01", rig.choosing("P01", "even", provenance=said))
+    assert rig.decided.status == "WIN"

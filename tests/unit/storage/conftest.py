@@ -1,4 +1,4 @@
-"""A fast folder for journals, the path of one, and the notices it gives."""
+"""A fast folder for journals, the path of one, homes of both kinds, and the notices a journal gives."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.homes import DatabaseHome, FileHome, Home
 from tests.support.journals import Notices, fast_folder
 
 
@@ -24,3 +25,10 @@ def path(folder: Path) -> Path:
 @pytest.fixture
 def notices() -> Notices:
     return Notices()
+
+
+@pytest.fixture(params=["file", pytest.param("database", marks=pytest.mark.slow)])
+def home(request: pytest.FixtureRequest) -> Home:
+    if request.param == "file":
+        return FileHome(request.getfixturevalue("folder"))
+    return DatabaseHome(request.getfixturevalue("postgres"))

@@ -29,10 +29,11 @@ from league.storage.sqlite import SqliteJournal
 from tests.support.journals import Notices
 from tests.support.old_journals import OLD_FORMATS, unpack
 
-CHAMPIONS = {1: "P02", 2: "P01"}
+CHAMPIONS = {1: "P02", 2: "P01", 3: "P02"}
 POINTS = {
     1: {"P02": 7, "P04": 5, "P03": 3, "P01": 1},
     2: {"P01": 5, "P03": 5, "P02": 3, "P04": 2},
+    3: {"P02": 9, "P01": 4, "P03": 3, "P04": 1},
 }
 READERS = ("verify", "replay", "standings --journal", "schedule --journal", "explain R1M1 --journal")
 
@@ -46,11 +47,12 @@ def die(*_):
 
 moment = sys.argv[2]
 if moment == "before the backup":
-    journal_files._copy = die
+    journal_files.copy_to = die
 elif moment == "after the backup":
     formats.migrate = die
 elif moment == "between two steps":
-    formats.MIGRATIONS = {**formats.MIGRATIONS, 2: formats.MIGRATIONS[2]._replace(step=die)}
+    last = max(formats.MIGRATIONS)
+    formats.MIGRATIONS = {**formats.MIGRATIONS, last: formats.MIGRATIONS[last]._replace(step=die)}
 else:
     journal_files.verify_events = die
     journal_files._verify = lambda *_: None
@@ -150,7 +152,8 @@ def test_the_chain_can_be_followed_through_a_migration(finished: Path, number: i
             old_head = digest_after(old_head, group)
         assert 0 < len(changed) < len(new)
     else:
-        [(stored,)] = rows(finished / "journal.db.format-2", "SELECT digest FROM events ORDER BY seq DESC LIMIT 1")
+        backup = finished / f"journal.db.format-{number}"
+        [(stored,)] = rows(backup, "SELECT digest FROM events ORDER BY seq DESC LIMIT 1")
         assert isinstance(stored, bytes)
         old_head = stored
     assert records[0].old_head == old_head.hex()

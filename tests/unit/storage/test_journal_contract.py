@@ -1,20 +1,21 @@
-"""What every journal promises, held against the one in memory and the one on disk."""
+"""What every journal promises, held against the one in memory and those that are kept."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from league.machine import Entry
 from league.storage.journal import Journal, MemoryJournal
-from league.storage.sqlite import Settings, SqliteJournal
-from tests.support.journals import Notices, all_shapes, entry, event, fast_folder, locked_by_another
+from tests.support.homes import DatabaseHome, FileHome, Home, write
+from tests.support.journals import Notices, all_shapes, entry, event, fast_folder
+from tests.support.postgres import PostgresServer
 
 
 class Kept(Protocol):
@@ -38,7 +39,7 @@ class Kept(Protocol):
 
 
 class InMemory:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self.memory = MemoryJournal()
         self.journal: Journal = self.memory
         self._base = 0
@@ -74,16 +75,18 @@ class Counting:
         self._journal.append(entry)
 
 
-class OnDisk:
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "journal.db"
+class Stored:
+    """A journal in a file or a database."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
         self._open()
 
     def _open(self) -> None:
         self.notices = Notices()
         self._durable = 0
-        self.sqlite = SqliteJournal(self._path, self.notices, settings=Settings(busy_s=0))
-        self._counting = Counting(self.sqlite)
+        self.stored = write(self._home, self.notices)
+        self._counting = Counting(self.stored)
         self.journal: Journal = self._counting
 
     def settle(self) -> int:
@@ -95,11 +98,11 @@ class OnDisk:
         self.settle()
         if not entries:
             return
-        with locked_by_another(self._path):
+        with self._home.refusing():
             for one in entries:
-                self.sqlite.append(one)
+                self.stored.append(one)
             failed = self.notices.failed()
-        assert self.sqlite.try_again(failed)
+        assert self.stored.try_again(failed)
         self._durable = self._counting.appended = 0
 
     def reopen(self) -> None:
@@ -107,18 +110,20 @@ class OnDisk:
         self._open()
 
     def close(self) -> None:
-        self.sqlite.close()
+        self.stored.close()
 
 
-KINDS: tuple[Callable[[Path], Kept], ...] = (InMemory, OnDisk)
-
-
-@pytest.fixture(params=KINDS)
-def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
-    with fast_folder() as folder:
-        made: Kept = request.param(folder)
-        yield made
-        made.close()
+@pytest.fixture(params=["memory", "file", pytest.param("database", marks=pytest.mark.slow)])
+def kept(request: pytest.FixtureRequest, folder: Path) -> Iterator[Kept]:
+    made: Kept
+    if request.param == "memory":
+        made = InMemory()
+    elif request.param == "file":
+        made = Stored(FileHome(folder))
+    else:
+        made = Stored(DatabaseHome(request.getfixturevalue("postgres")))
+    yield made
+    made.close()
 
 
 def test_a_new_journal_is_empty(kept: Kept) -> None:
@@ -213,12 +218,19 @@ def _run(kept: Kept, operations: Sequence[tuple[str, int]]) -> list[object]:
 @settings(max_examples=50, deadline=None)
 @given(operations=OPERATIONS)
 def test_memory_and_disk_keep_the_same(operations: Sequence[tuple[str, int]]) -> None:
-    outcomes = []
     with fast_folder() as folder:
-        for kind in KINDS:
-            kept = kind(folder)
-            try:
-                outcomes.append(_run(kept, operations))
-            finally:
-                kept.close()
-    assert outcomes[0] == outcomes[1]
+        assert _outcome(InMemory(), operations) == _outcome(Stored(FileHome(folder)), operations)
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations=OPERATIONS)
+def test_memory_and_database_keep_the_same(postgres: PostgresServer, operations: Sequence[tuple[str, int]]) -> None:
+    assert _outcome(InMemory(), operations) == _outcome(Stored(DatabaseHome(postgres)), operations)
+
+
+def _outcome(kept: Kept, operations: Sequence[tuple[str, int]]) -> list[object]:
+    try:
+        return _run(kept, operations)
+    finally:
+        kept.close()

@@ -8,16 +8,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from threading import Event as Flag
 
 import pytest
 
-from league import __version__
-from league.machine import Entry
 from league.storage import file_lock
-from league.storage.formats import FORMAT
 from league.storage.journal_files import backup
-from league.storage.notices import Durable, JournalError, WriteFailed
+from league.storage.notices import JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
 from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import WATCHDOG_S, Notices, entry, event, locked_by_another
@@ -35,92 +31,7 @@ def _fail(journal: SqliteJournal, notices: Notices, number: int = 100) -> WriteF
         return notices.failed()
 
 
-def test_what_is_enqueued_is_written_as_one_group_when_the_writer_is_woken(
-    journal: SqliteJournal, notices: Notices
-) -> None:
-    for number in (1, 2, 3):
-        journal.enqueue(entry(number))
-    journal.wake_writer()
-    assert notices.next() == Durable(epoch=0, entries=3)
-    assert [one for _, one in journal.events_after(0)] == [event(1), event(2), event(3)]
-
-
 # --- epochs -----------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_appended_after_a_failure_is_dropped_until_the_failure_is_answered(
-    journal: SqliteJournal, notices: Notices
-) -> None:
-    journal.append(entry(1))
-    notices.durable(1)
-    failed = _fail(journal, notices)
-    # The lock is gone and the disk would take these, but they rest on what was never stored.
-    journal.append(entry(101))
-    journal.append(entry(102))
-    assert journal.try_again(failed)
-    journal.append(entry(2))
-    assert notices.durable(1) == Durable(epoch=1, entries=1)
-    assert [one for _, one in journal.events_after(0)] == [event(1), event(2)]
-
-
-def test_a_failure_is_notified_once_however_much_is_appended_behind_it(path: Path) -> None:
-    notices, goes_on = Notices(), Flag()
-
-    def slowly(notice: Durable | WriteFailed) -> None:
-        notices(notice)
-        goes_on.wait(WATCHDOG_S)
-
-    with SqliteJournal(path, slowly, settings=Settings(busy_s=0)) as journal:
-        failed = _fail(journal, notices)
-        for number in range(101, 120):
-            journal.append(entry(number))
-        goes_on.set()
-        assert journal.try_again(failed)
-        journal.append(entry(1))
-        assert notices.durable(1).epoch == 1
-    assert [type(one) for one in notices.seen] == [WriteFailed, Durable]
-    assert notices.is_empty
-
-
-def test_only_the_failure_the_journal_is_in_can_be_ended(journal: SqliteJournal, notices: Notices) -> None:
-    first = _fail(journal, notices)
-    assert journal.try_again(first)
-    with pytest.raises(ValueError, match="not the failure"):
-        journal.try_again(first)
-    second = _fail(journal, notices)
-    assert second.epoch == first.epoch + 1
-    # Somebody who has not seen the second failure must not reopen the journal for what was computed before it.
-    with pytest.raises(ValueError, match="not the failure"):
-        journal.try_again(first)
-    assert journal.try_again(second)
-
-
-def test_trying_again_fails_as_long_as_nothing_can_be_written(journal: SqliteJournal, notices: Notices) -> None:
-    failed = _fail(journal, notices)
-    with locked_by_another(journal.path):
-        assert not journal.try_again(failed)
-        journal.append(entry(1))
-        assert not journal.try_again(failed)
-    assert journal.try_again(failed)
-    assert list(journal.events()) == []
-
-
-def test_a_failed_journal_can_still_be_read(journal: SqliteJournal, notices: Notices) -> None:
-    journal.append(entry(1))
-    notices.durable(1)
-    failed = _fail(journal, notices)
-    assert "cannot be written: database is locked" in failed.error
-    assert list(journal.events()) == [event(1)]
-    assert journal.secrets() == {"token/1": "secret 1"}
-    assert journal.last_seq == 1
-
-
-def test_durable_counts_the_entries_of_the_epoch(journal: SqliteJournal, notices: Notices) -> None:
-    for number in range(1, 51):
-        journal.append(entry(number))
-    assert notices.durable(50) == Durable(epoch=0, entries=50)
-    counts = [one.entries for one in notices.seen if isinstance(one, Durable)]
-    assert counts == sorted(set(counts))
 
 
 @pytest.mark.parametrize("what", ["gone", "replaced"])
@@ -164,31 +75,6 @@ def test_a_full_queue_says_so_and_drops_nothing(path: Path, notices: Notices, li
         notices.durable(12)
         assert [*was_full, journal.is_full] == [False, True, False]
         assert list(journal.events()) == [event(number) for number in range(1, 13)]
-
-
-def test_closing_stores_what_is_queued(path: Path, notices: Notices) -> None:
-    with SqliteJournal(path, notices) as journal:
-        for number in range(1, 101):
-            journal.append(entry(number))
-    with open_for_reading(path) as reader:
-        assert reader.last_seq == 100
-
-
-def test_a_closed_journal_refuses_to_be_used(path: Path, notices: Notices) -> None:
-    journal = SqliteJournal(path, notices)
-    journal.close()
-    journal.close()
-    with pytest.raises(JournalError, match="is closed"):
-        journal.append(entry(1))
-    with pytest.raises(JournalError, match="cannot be read"):
-        list(journal.events())
-
-
-def test_an_event_that_cannot_be_encoded_fails_where_it_is_appended(journal: SqliteJournal, notices: Notices) -> None:
-    with pytest.raises(UnicodeEncodeError):
-        journal.append(Entry((), {"token": "\ud800"}))
-    journal.append(entry(1))
-    assert notices.durable(1).entries == 1
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
@@ -237,18 +123,6 @@ def test_the_database_itself_refuses_to_change_an_event(
     assert list(journal.events()) == [event(1), event(2), event(3)]
 
 
-def test_a_journal_knows_what_it_is_and_does_not_become_another(path: Path, notices: Notices) -> None:
-    identity = {"role": "manager", "league_id": "spring", "created": "2026-01-15T10:00:00Z"}
-    with SqliteJournal(path, notices, identity=identity) as journal:
-        assert journal.meta == {**identity, "schema_version": str(FORMAT), "written_by": __version__}
-    with SqliteJournal(path, notices, identity={"role": "manager", "created": "later"}) as journal:
-        assert journal.meta["created"] == identity["created"]
-    with pytest.raises(JournalError, match="is the journal of the role manager, not referee"):
-        SqliteJournal(path, notices, identity={"role": "referee"})
-    with pytest.raises(JournalError, match="is the journal of the league spring, not autumn"):
-        SqliteJournal(path, notices, identity={"league_id": "autumn"})
-
-
 def test_a_second_writer_is_told_who_holds_the_journal(journal: SqliteJournal, notices: Notices) -> None:
     alias = journal.path.with_name("alias.db")
     alias.symlink_to(journal.path)
@@ -260,21 +134,6 @@ def test_a_second_writer_is_told_who_holds_the_journal(journal: SqliteJournal, n
             SqliteJournal(name, notices)
     journal.append(entry(1))
     assert notices.durable(1).entries == 1
-
-
-def test_a_journal_of_a_newer_version_is_refused(path: Path, notices: Notices) -> None:
-    SqliteJournal(path, notices).close()
-    newer = FORMAT + 1
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute(f"PRAGMA user_version = {newer}")
-        other.execute("UPDATE meta SET value = '9.0.0' WHERE key = 'written_by'")
-    sentence = (
-        f"was written by version 9.0.0 in format {newer}; this version, {__version__}, reads formats 1 to {FORMAT}$"
-    )
-    with pytest.raises(JournalError, match=sentence):
-        SqliteJournal(path, notices)
-    with pytest.raises(JournalError, match=sentence):
-        open_for_reading(path)
 
 
 def _other_program(path: Path) -> None:
@@ -302,12 +161,6 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_is(
     assert before == (path.read_bytes() if path.is_file() else b"")
 
 
-def test_a_reader_is_told_that_there_is_nothing(path: Path) -> None:
-    with pytest.raises(JournalError, match="there is no journal at"):
-        open_for_reading(path)
-    assert not path.exists()
-
-
 def test_a_file_that_was_emptied_is_refused_and_stays_as_it_is(path: Path, notices: Notices) -> None:
     path.touch()
     with pytest.raises(JournalError, match=r"is empty, .* put a copy made by 'league backup' in its place"):
@@ -332,83 +185,7 @@ def test_a_file_name_with_signs_of_a_url_is_a_file_name(folder: Path, notices: N
             assert (folder / name).is_file()
 
 
-def test_an_event_of_an_unknown_kind_is_a_sentence_and_no_traceback(path: Path, notices: Notices) -> None:
-    SqliteJournal(path, notices).close()
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute("INSERT INTO events VALUES (1, 1, 0, 'Eclipse', ?, x'')", (b'{"event":"Eclipse","at":0}',))
-    with open_for_reading(path) as reader, pytest.raises(JournalError, match=r"is damaged: event 1 cannot be read"):
-        list(reader.events())
-
-
-def test_an_event_that_is_missing_is_noticed(path: Path, notices: Notices) -> None:
-    with SqliteJournal(path, notices) as journal:
-        journal.append(entry(1, events=5))
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute("DROP TRIGGER events_are_never_deleted")
-        other.execute("DELETE FROM events WHERE seq = 3")
-    with open_for_reading(path) as reader, pytest.raises(JournalError, match="is damaged: event 3 is missing"):
-        list(reader.events())
-
-
 # --- reading and following --------------------------------------------------------------------------------------------
-
-
-def test_readers_see_what_is_durable_while_the_journal_is_written(
-    journal: SqliteJournal, notices: Notices, path: Path
-) -> None:
-    with open_for_reading(path) as reader:
-        assert list(reader.events()) == []
-        journal.append(entry(1, events=3))
-        notices.durable(1)
-        assert list(reader.events_after(1)) == [(2, event(1)), (3, event(1))]
-        assert reader.last_seq == 3
-        assert list(reader.events_after(3)) == []
-
-
-def test_who_reads_slowly_gets_what_was_durable_when_it_began(journal: SqliteJournal, notices: Notices) -> None:
-    journal.append(entry(1))
-    notices.durable(1)
-    reading = journal.events()
-    assert next(reading) == event(1)
-    journal.append(entry(2))
-    notices.durable(2)
-    assert list(reading) == []
-
-
-def test_a_follower_is_woken_after_the_commit_and_takes_what_is_new(journal: SqliteJournal, notices: Notices) -> None:
-    journal.append(entry(1))
-    notices.durable(1)
-    woken = Flag()
-    follower = journal.follow(0, woken.set)
-    assert follower.take() == [(1, event(1))]
-    assert follower.take() == []
-    journal.append(entry(2, events=2))
-    assert woken.wait(WATCHDOG_S)
-    assert follower.take(limit=1) == [(2, event(2))]
-    assert follower.take() == [(3, event(2))]
-    assert follower.position == 3
-
-
-def test_a_follower_that_left_is_not_woken(journal: SqliteJournal, notices: Notices) -> None:
-    woken, others = Flag(), Flag()
-    journal.follow(0, woken.set).close()
-    journal.follow(0, others.set)
-    journal.append(entry(1))
-    assert others.wait(WATCHDOG_S)
-    assert not woken.is_set()
-
-
-@pytest.mark.requirement("KEEPING.bounded")
-def test_a_follower_that_lags_reads_the_disk(path: Path, notices: Notices) -> None:
-    with SqliteJournal(path, notices, settings=Settings(recent_bytes=1000)) as journal:
-        follower = journal.follow(0, lambda: None)
-        for number in range(1, 1101):
-            journal.append(entry(number))
-        notices.durable(1100)
-        taken = []
-        while pairs := follower.take():
-            taken += pairs
-        assert taken == [(number, event(number)) for number in range(1, 1101)]
 
 
 def test_the_newest_events_are_kept_up_to_a_size() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +13,12 @@ from hypothesis import strategies as st
 from league.protocol import safe_text
 from league.protocol.safe_text import mask
 from league.protocol.tokens import masked, mint
-from league.storage.reading import open_for_reading
-from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.group_commit import KeptJournal
+from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote, Mode, without_record
-from tests.support.journals import Notices, entry, locked_by_another
+from league.storage.urls import FilePlace
+from tests.support.homes import Home, read, write
+from tests.support.journals import Notices, entry
 
 TOKEN = mint("P01", bytes(range(32)))
 
@@ -29,23 +28,23 @@ def _note(number: int, match_id: str | None = "R1M1", body: bytes | None = None)
     return LetterNote(float(number), "in", "player:P01", "GAME_JOIN_ACK", match_id, "response", "200", text)
 
 
-def _journal(path: Path, notices: Notices, mode: Mode = "full", **limits: Any) -> SqliteJournal:
-    return SqliteJournal(path, notices, settings=Settings(transcript=mode, busy_s=0, **limits))
+def _journal(home: Home, notices: Notices, mode: Mode = "full", **limits: Any) -> KeptJournal:
+    return write(home, notices, transcript=mode, **limits)
 
 
 @pytest.fixture
-def journal(path: Path, notices: Notices) -> Iterator[SqliteJournal]:
-    with _journal(path, notices) as opened:
+def journal(home: Home, notices: Notices) -> Iterator[KeptJournal]:
+    with _journal(home, notices) as opened:
         yield opened
 
 
-def _settle(journal: SqliteJournal, notices: Notices, entries: int = 1) -> None:
+def _settle(journal: KeptJournal, notices: Notices, entries: int = 1) -> None:
     """Letters go along with the next entry."""
     journal.append(entry(entries))
     notices.durable(entries)
 
 
-def test_letters_of_a_match_are_read_in_order(journal: SqliteJournal, notices: Notices) -> None:
+def test_letters_of_a_match_are_read_in_order(journal: KeptJournal, notices: Notices) -> None:
     for number in range(1, 1200):
         journal.note(_note(number, match_id=f"R1M{number % 2}"))
     _settle(journal, notices)
@@ -54,22 +53,22 @@ def test_letters_of_a_match_are_read_in_order(journal: SqliteJournal, notices: N
     assert list(journal.letters("R9M9")) == []
 
 
-def test_a_body_is_stored_once(journal: SqliteJournal, notices: Notices, path: Path) -> None:
+def test_a_body_is_stored_once(journal: KeptJournal, notices: Notices, home: Home) -> None:
     body = b'{"standings":"' + b"x" * 50_000 + b'"}'
     for number in range(100):
         journal.note(_note(number, body=body))
     _settle(journal, notices)
     assert [one.body for one in journal.letters("R1M1")] == [body] * 100
-    assert path.stat().st_size + path.with_name("journal.db-wal").stat().st_size < 1_000_000
+    assert journal._rows("SELECT sum(length(body)) FROM letters")[0][0] < 100_000
 
 
 def test_a_body_is_recognised_in_a_later_group_but_not_in_one_that_was_never_stored(
-    journal: SqliteJournal, notices: Notices, path: Path
+    journal: KeptJournal, notices: Notices, home: Home
 ) -> None:
     told, lost = b'{"told":"%s"}' % (b"x" * 5000), b'{"lost":1}'
     journal.note(_note(1, body=told))
     _settle(journal, notices)
-    with locked_by_another(path):
+    with home.refusing():
         journal.note(_note(2, body=lost))
         journal.append(entry(100))
         failed = notices.failed()
@@ -78,14 +77,13 @@ def test_a_body_is_recognised_in_a_later_group_but_not_in_one_that_was_never_sto
         journal.note(_note(number, body=body))
         _settle(journal, notices, number - 2)
     assert [one.body for one in journal.letters()] == [told, told, lost, told, lost]
-    with closing(sqlite3.connect(path)) as connection:
-        stored = connection.execute("SELECT id, same_as FROM letters WHERE kind <> 'remark' ORDER BY id").fetchall()
+    stored = [tuple(row) for row in journal._rows("SELECT id, same_as FROM letters WHERE kind <> 'remark' ORDER BY id")]
     first, again, anew, third, fourth = (one for one, _ in stored)
     assert stored == [(first, 0), (again, 0), (anew, 0), (third, again), (fourth, anew)]
 
 
-def test_letters_alone_are_stored_after_a_while_and_without_a_notice(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, notes_wait_s=0.001) as journal:
+def test_letters_alone_are_stored_after_a_while_and_without_a_notice(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, notes_wait_s=0.001) as journal:
         journal.note(_note(1))
         while not (kept := list(journal.letters("R1M1"))):
             pass
@@ -93,28 +91,28 @@ def test_letters_alone_are_stored_after_a_while_and_without_a_notice(path: Path,
     assert notices.is_empty
 
 
-def test_a_letter_does_not_have_entries_written_that_nobody_waits_for(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, notes_wait_s=1000.0) as journal:
+def test_a_letter_does_not_have_entries_written_that_nobody_waits_for(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, notes_wait_s=1000.0) as journal:
         journal.enqueue(entry(1))
         journal.note(_note(1))
         journal.append(entry(2))
         notices.durable(2)  # in one group: nothing was told of the first alone
         journal.enqueue(entry(3))
-    with open_for_reading(path) as reader:
+    with read(home) as reader:
         assert len(list(reader.events())) == 3
         assert list(reader.letters()) == [_note(1)]
 
 
-def test_closing_stores_the_letters_that_wait(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, notes_wait_s=1000.0) as journal:
+def test_closing_stores_the_letters_that_wait(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, notes_wait_s=1000.0) as journal:
         journal.note(_note(1))
-    with open_for_reading(path) as reader:
+    with read(home) as reader:
         assert list(reader.letters()) == [_note(1)]
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("full", [1, 2]), ("matches", [2]), ("off", [])])
-def test_what_is_kept_depends_on_the_mode(path: Path, notices: Notices, mode: Mode, kept: list[int]) -> None:
-    with _journal(path, notices, mode) as journal:
+def test_what_is_kept_depends_on_the_mode(home: Home, notices: Notices, mode: Mode, kept: list[int]) -> None:
+    with _journal(home, notices, mode) as journal:
         journal.note(_note(1, match_id=None))
         journal.note(_note(2))
         _settle(journal, notices)
@@ -122,8 +120,8 @@ def test_what_is_kept_depends_on_the_mode(path: Path, notices: Notices, mode: Mo
 
 
 @pytest.mark.requirement("KEEPING.bounded")
-def test_at_its_limit_the_transcript_ends_with_one_remark(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, transcript_bytes=10_000) as journal:
+def test_at_its_limit_the_transcript_ends_with_one_remark(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, transcript_bytes=10_000) as journal:
         for number in range(1, 13):
             journal.note(_note(number, body=b'{"n":%d,"x":"%s"}' % (number, b"x" * 1000)))
             _settle(journal, notices, number)
@@ -131,20 +129,20 @@ def test_at_its_limit_the_transcript_ends_with_one_remark(path: Path, notices: N
         (remark,) = journal.remarks()
     assert b"reached its limit of 10000 bytes" in remark.body
     again = Notices()
-    with _journal(path, again, transcript_bytes=10_000) as journal:
+    with _journal(home, again, transcript_bytes=10_000) as journal:
         journal.note(_note(50))
         _settle(journal, again)
         assert len(list(journal.letters())) == 8
         assert len(list(journal.remarks())) == 1
     again = Notices()
-    with _journal(path, again, transcript_bytes=20_000) as journal:
+    with _journal(home, again, transcript_bytes=20_000) as journal:
         journal.note(_note(51))
         _settle(journal, again)
         assert [one.at for one in journal.letters()][-1] == 51
 
 
-def test_a_body_counts_once_towards_the_limit(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, transcript_bytes=10_000) as journal:
+def test_a_body_counts_once_towards_the_limit(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, transcript_bytes=10_000) as journal:
         for number in range(50):
             journal.note(_note(number, body=b"x" * 1000))
         _settle(journal, notices)
@@ -153,9 +151,9 @@ def test_a_body_counts_once_towards_the_limit(path: Path, notices: Notices) -> N
 
 
 def test_letters_of_a_group_that_failed_are_counted_as_missing(
-    journal: SqliteJournal, notices: Notices, path: Path
+    journal: KeptJournal, notices: Notices, home: Home
 ) -> None:
-    with locked_by_another(path):
+    with home.refusing():
         journal.note(_note(1))
         journal.note(_note(2))
         journal.append(entry(100))
@@ -170,8 +168,8 @@ def test_letters_of_a_group_that_failed_are_counted_as_missing(
 
 
 @pytest.mark.requirement("KEEPING.bounded")
-def test_letters_that_wait_for_a_slow_disk_are_bounded(path: Path, notices: Notices) -> None:
-    with _journal(path, notices, notes_bytes=400, notes_wait_s=1000.0) as journal:
+def test_letters_that_wait_for_a_slow_disk_are_bounded(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, notes_bytes=400, notes_wait_s=1000.0) as journal:
         for number in range(50):
             journal.note(_note(number, body=b"x" * 40))
         _settle(journal, notices)
@@ -181,22 +179,27 @@ def test_letters_that_wait_for_a_slow_disk_are_bounded(path: Path, notices: Noti
         assert [one.body[:10] for one in journal.remarks()] == [b"48 letters"]
 
 
-def test_what_a_peer_writes_into_the_fields_is_cut_and_masked(journal: SqliteJournal, notices: Notices) -> None:
-    journal.note(LetterNote(1.0, "in", "\ud800", "X" * 5000, TOKEN, "request", TOKEN, b""))
+def test_what_a_peer_writes_into_the_fields_is_cut_and_masked(journal: KeptJournal, notices: Notices) -> None:
+    journal.note(LetterNote(1.0, "in", "\ud800\0", "X" * 5000, TOKEN, "request", TOKEN, b""))
     _settle(journal, notices)
     (kept,) = journal.letters()
-    assert kept == LetterNote(1.0, "in", r"\ud800", "X" * 200, "tok_…", "request", "tok_…", b"")
+    assert kept == LetterNote(
+        1.0, "in", "\\ud800\N{REPLACEMENT CHARACTER}", "X" * 200, "tok_…", "request", "tok_…", b""
+    )
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("TOKEN.never_shown")
-def test_no_token_of_a_letter_reaches_the_disk(journal: SqliteJournal, notices: Notices, path: Path) -> None:
+def test_no_token_of_a_letter_reaches_the_disk(journal: KeptJournal, notices: Notices, home: Home) -> None:
     journal.note(_note(1, body=json.dumps({"auth_token": TOKEN, "player_A_token": TOKEN, "x": [TOKEN]}).encode()))
     journal.note(_note(2, body=f"Traceback: token {TOKEN} is wrong".encode()))
     _settle(journal, notices)
-    stored = path.read_bytes() + path.with_name("journal.db-wal").read_bytes()
+    stored = b"".join(row[0] for row in journal._rows("SELECT body FROM letters"))
+    if isinstance(home.place, FilePlace):
+        path = home.place.path
+        stored = path.read_bytes() + path.with_name("journal.db-wal").read_bytes()
     assert TOKEN.encode() not in stored
     assert TOKEN[8:].encode() not in stored
 
@@ -310,3 +313,73 @@ def test_masking_a_hostile_body_takes_no_time(hostile: bytes) -> None:
 )
 def test_a_report_is_noted_without_the_record_that_the_journals_hold(sent: bytes, noted: bytes | None) -> None:
     assert without_record(sent) == (sent if noted is None else noted)
+
+
+# --- pruning ----------------------------------------------------------------------------------------------------------
+
+
+def _prune(journal: KeptJournal, before: float, *kept: str) -> None:
+    journal.prune(journal.plan_pruning(before, kept), 5000.0, "letters went")
+
+
+def test_letters_that_stay_keep_their_bodies_whatever_goes(journal: KeptJournal, notices: Notices) -> None:
+    bodies = (b'{"broadcast":1}', b'{"broadcast":2}')
+    for number in range(1, 61):
+        journal.note(_note(number, f"R1M{number % 5}", bodies[number % 2]))
+    _settle(journal, notices)
+    _prune(journal, 1000.0, "R1M3", "R1M4")
+    expected = [
+        _note(number, f"R1M{number % 5}", bodies[number % 2]) for number in range(1, 61) if number % 5 in (3, 4)
+    ]
+    assert list(journal.letters()) == expected
+    assert [remark.body for remark in journal.remarks()] == [b"letters went"]
+    # Each body stands once, in a letter that is there.
+    assert journal._rows("SELECT count(*) FROM letters WHERE same_as = 0 AND kind <> 'remark'")[0][0] == 2
+    assert journal._rows("SELECT count(*) FROM letters WHERE same_as NOT IN (SELECT id FROM letters)")[0][0] == 2 + 1
+
+
+def test_only_old_letters_go_and_numbers_are_never_given_twice(
+    journal: KeptJournal, notices: Notices, home: Home
+) -> None:
+    for number in range(1, 11):
+        journal.note(_note(number))
+    _settle(journal, notices)
+    pruning = journal.plan_pruning(6.0, ())
+    assert (pruning.letters, pruning.kept_letters, pruning.matches) == (5, 5, ["R1M1"])
+    _prune(journal, 6.0)
+    assert [letter.at for letter in journal.letters()] == [6.0, 7.0, 8.0, 9.0, 10.0]
+    _prune(journal, 5000.0)
+    assert list(journal.letters()) == []
+    journal.note(_note(11))
+    _settle(journal, notices, 2)
+    numbers = [number for number, _ in journal.numbered_letters()]
+    assert numbers == [13], "after ten letters and two remarks"
+    assert journal.plan_pruning(0.0, ()).letters == 0
+    assert len(list(journal.events())) == 2
+
+
+def test_a_transcript_that_was_full_has_room_again(home: Home, notices: Notices) -> None:
+    with _journal(home, notices, transcript_bytes=2000) as journal:
+        for number in range(1, 30):
+            journal.note(_note(number))
+        _settle(journal, notices)
+        assert not journal.keeps_letters
+        stored = len(list(journal.letters()))
+        assert stored < 29
+        _prune(journal, 1000.0)
+    with _journal(home, notices, transcript_bytes=2000) as journal:
+        assert journal.keeps_letters
+        journal.note(_note(40))
+        journal.append(entry(2))
+        notices.durable(1)
+        assert [letter.at for letter in journal.letters()] == [40.0]
+
+
+def test_a_pruning_that_cannot_be_stored_changes_nothing(home: Home, notices: Notices, journal: KeptJournal) -> None:
+    for number in range(1, 11):
+        journal.note(_note(number))
+    _settle(journal, notices)
+    with home.refusing(), pytest.raises(JournalError):
+        _prune(journal, 1000.0)
+    assert len(list(journal.letters())) == 10
+    assert list(journal.remarks()) == []

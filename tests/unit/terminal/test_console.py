@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -57,3 +58,26 @@ def test_lines_without_room_are_counted_once_there_is_some(capfd: pytest.Capture
     console.put("stdout", "hello")
     console.flush(60)
     assert capfd.readouterr().out == "(7 lines were not shown: nobody read them)\nhello\n"
+
+
+STAMPED = """
+from league.terminal import console
+console.stamp_lines()
+console.say("ready: here")
+console.say("hello")
+console.flush()
+"""
+
+
+def test_lines_for_a_file_have_the_time_but_the_line_that_programs_wait_for_has_none() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "JOURNAL_STREAM"}
+    for variables, pattern in (
+        (environment, r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z hello"),
+        ({**environment, "JOURNAL_STREAM": "8:1"}, "hello"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", STAMPED], capture_output=True, text=True, check=True, env=variables
+        )
+        [ready, stamped] = done.stdout.splitlines()
+        assert ready == "ready: here"
+        assert re.fullmatch(pattern, stamped)

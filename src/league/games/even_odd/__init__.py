@@ -9,4 +9,12 @@ RULES_TEXT = (
     "same, it is a draw and each player gets 1 point. Otherwise the player who named the parity of the number wins "
     "3 points, and the other gets none."
 )
-GAME = Game("even_odd", EvenOdd(), EvenOddWire(), turns=1, measure="points", rules_text=RULES_TEXT)
+GAME = Game(
+    "even_odd",
+    EvenOdd(),
+    EvenOddWire(),
+    turns=1,
+    measure="points",
+    single_draw_last=True,
+    rules_text=RULES_TEXT,
+)

@@ -85,7 +85,7 @@ def _may_be_choices(
     choices: object,
     players: Players,
 ) -> TypeGuard[Mapping[str, str | None]]:
-    if not isinstance(choices, Mapping):
+    if not isinstance(choices, dict):
         return False
     for player, choice in choices.items():
         if player not in players or (choice is not None and choice not in PARITIES):

@@ -12,12 +12,14 @@ from league.games.contract import (
     NOBODY,
     PLAYER_A,
     PLAYER_B,
+    BaseRules,
     Mover,
     Outcome,
     Seat,
-    WithoutChance,
     opponent,
     require_legal,
+    tie,
+    win,
 )
 
 SHAPES: Final = ("rock", "paper", "scissors")
@@ -36,8 +38,17 @@ class Throws:
         return sum(BEATS[throw[seat]] == throw[opponent(seat)] for throw in self.finished)
 
 
+def leader(state: Throws) -> Seat | None:
+    """The player who has won more throws so far."""
+    won_by_a = state.won_by(PLAYER_A)
+    won_by_b = state.won_by(PLAYER_B)
+    if won_by_a == won_by_b:
+        return None
+    return PLAYER_A if won_by_a > won_by_b else PLAYER_B
+
+
 @dataclass(frozen=True, slots=True)
-class RockPaperScissors(WithoutChance):
+class RockPaperScissors(BaseRules):
     best_of: int = 3
 
     def __post_init__(self) -> None:
@@ -64,10 +75,10 @@ class RockPaperScissors(WithoutChance):
         won_by_a = state.won_by(PLAYER_A)
         won_by_b = state.won_by(PLAYER_B)
         if won_by_a > won_by_b:
-            return Outcome(PLAYER_A, f"{{A}} won {won_by_a} to {won_by_b} in {throws} throws")
+            return win(PLAYER_A, f"{{A}} won {won_by_a} to {won_by_b} in {throws} throws")
         if won_by_b > won_by_a:
-            return Outcome(PLAYER_B, f"{{B}} won {won_by_b} to {won_by_a} in {throws} throws")
-        return Outcome(None, f"Both won {won_by_a} of {throws} throws")
+            return win(PLAYER_B, f"{{B}} won {won_by_b} to {won_by_a} in {throws} throws")
+        return tie(f"Both won {won_by_a} of {throws} throws")
 
     def view(self, state: Throws, seat: Seat) -> dict[str, object]:
         other = opponent(seat)

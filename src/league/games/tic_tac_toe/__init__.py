@@ -1,7 +1,8 @@
 """Tic-tac-toe: a game in which players take turns."""
 
-from league.games.contract import Game
+from league.games.contract import Game, GameStrategy
 from league.games.tic_tac_toe.rules import CELLS, TicTacToe
+from league.games.tic_tac_toe.search import search
 from league.games.tic_tac_toe.wire import wire
 
 RULES = TicTacToe()
@@ -19,4 +20,5 @@ GAME = Game(
     rules_text=RULES_TEXT,
     board=RULES.board,
     winning_cells=RULES.winning_cells,
+    strategies={"search": GameStrategy("never loses", search)},
 )

@@ -10,4 +10,4 @@ def history(state: Marked) -> tuple[dict[Seat, str], ...]:
 
 
 def wire(rules: TicTacToe) -> MoveWire[Marked]:
-    return MoveWire(rules, history, move_type="mark_cell")
+    return MoveWire(rules, history, move_type="mark_cell", public_history=True)

@@ -1,0 +1,27 @@
+"""Ask an address how the agent there wants to be spoken to, for commands that look before they begin.
+
+Roles probe their peers through the calling engine instead (`manager/heartbeats.py`, `referee/asking.py`). What is found
+out is the same, and so are the words (`protocol/findings.py`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from league.agent.caller import Caller
+from league.calling.delivery import in_words
+from league.machine import Address, Failure, Probe
+from league.protocol import jsonrpc
+from league.protocol.findings import Findings, unanswered
+from league.transport.http_client import CallFailed, HttpClient
+
+
+async def probe(url: str, client: HttpClient, limit_s: float, role: str = "player", game: str = "even_odd") -> Findings:
+    """Probe an address once."""
+    caller = Caller(client)
+    try:
+        reply = await caller.call(1, Probe(role, game), b"", Address("probe", url), limit_s, jsonrpc.MESSAGE_LIMIT)
+    except CallFailed as failed:
+        is_refused = failed.failure is Failure.REFUSED
+        return unanswered(url, in_words(failed.failure, failed.detail), is_refused=is_refused)
+    return msgspec.json.decode(reply.body, type=Findings)

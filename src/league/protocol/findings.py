@@ -1,0 +1,146 @@
+"""What a probe found out about an agent, and the one place where that is put into words.
+
+A probe asks an endpoint how it wants to be spoken to, before anything depends on the answer. The manager probes every
+agent from its registration to the start of the league; `league check` and `league spar` probe an agent before they
+begin. All of them tell people the same sentences, which are made here.
+
+A finding is a *trouble* if the agent would lose its matches, or get none, as it is. Everything else is for information.
+An agent that answers at all, also with an error, is never said to be out of reach.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+MOST_TOOLS: Final = 8
+"""Maximum number of tools that are named in a sentence."""
+_MOVED: Final = range(300, 400)
+_WITHOUT_CREDENTIALS: Final = ": let requests in without credentials; our token is in the message, as auth_token"
+_BUSY: Final = ": it is busy, and is asked again"
+_REMEDIES: Final = {
+    401: _WITHOUT_CREDENTIALS,
+    403: _WITHOUT_CREDENTIALS,
+    404: ": nothing is served at this path. Register the path that takes messages, usually /mcp",
+    405: ": this path does not take POST. Serve POST there, or register the path that does",
+    429: _BUSY,
+    503: _BUSY,
+}
+"""What to do about a status, as the end of a sentence."""
+
+
+class Findings(Struct, frozen=True):
+    """The result of one probe. Without a `failure` somebody answered."""
+
+    endpoint: str
+    failure: str = ""
+    """Why nobody answered, in words."""
+    is_refused: bool = False
+    """Nobody listens there, as the system says; otherwise somebody may only be slow."""
+    status: int = 200
+    """The HTTP status of the answer to the ping."""
+    quote: str = ""
+    """The beginning of that answer, if it is not JSON."""
+    is_json: bool = True
+    is_empty: bool = False
+    is_rpc: bool = False
+    """The answer is a JSON-RPC object: an agent, or another program that speaks JSON-RPC."""
+    lists_matches: bool = False
+    """It answers a ping with its matches, as referees of ours do."""
+    moved_to: str = ""
+    """The address on the same server that takes its messages, if it is not the one that was named."""
+    location: str = ""
+    """The address that it redirects to, if that is not followed."""
+    is_mcp: bool = False
+    """It is called through its tools."""
+    era: str = ""
+    """The version of MCP that it speaks, if it needs a session or a version."""
+    tools: tuple[str, ...] = ()
+    invitation_tool: str = ""
+    choice_tool: str = ""
+    usual_tools: tuple[str, ...] = ()
+    """The names that a tool for the choice usually has, and the arguments that it may declare."""
+    usual_arguments: tuple[str, ...] = ()
+    is_player: bool = True
+    is_incomplete: bool = False
+    """There was no time to find out more: another probe is given longer."""
+
+    @property
+    def is_trouble(self) -> bool:
+        """True if the agent cannot play, or conduct a match, as it is."""
+        if self.failure or self.location:
+            return True
+        if self.is_mcp:
+            return self.is_player and not self.choice_tool
+        if _REMEDIES.get(self.status) == _BUSY:
+            return False
+        return self.status in _REMEDIES or self.status >= 500 or not self.is_json
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """True if no agent takes messages at this very address."""
+        return bool(self.location) or self.status in (404, 405)
+
+    def in_words(self) -> str:
+        """Return what its author and the operator should know, in full sentences; nothing if all is as usual."""
+        if self.failure:
+            return (
+                f"nobody answers at {self.endpoint}: {self.failure}. Start the agent, and register the address at "
+                "which it listens"
+            )
+        sentences = []
+        if self.moved_to:
+            sentences.append(f"messages to {self.endpoint} belong to {self.moved_to}, and go there from now on")
+        if self.is_mcp:
+            sentences.append(self._tools_in_words())
+        else:
+            sentences.append(self._answer_in_words())
+        return "; ".join(filter(None, sentences))
+
+    def _answer_in_words(self) -> str:
+        status = self.status
+        remedy = _REMEDIES.get(status, "")
+        if status in _MOVED:
+            place = self.location or "nowhere"
+            remedy = f" and sends us to {place}, on another server or in a circle: register the right address"
+        elif not remedy and status >= 500:
+            remedy = f"{self._quoted()}: its own code failed. Look into the log of the agent"
+        elif not remedy and not self.is_json:
+            remedy = f", but{self._quoted()} is not JSON. Answer with a JSON object"
+        elif not remedy and self.is_empty and self.is_player:
+            remedy = (
+                " and an empty body. Answer invitations and calls for a choice with a JSON object, or send the answer "
+                "to the referee as a request"
+            )
+        if not remedy:
+            return ""
+        return f"the agent at {self.moved_to or self.endpoint} answers with HTTP status {status}{remedy}"
+
+    def _quoted(self) -> str:
+        if not self.quote:
+            return ""
+        return f' "{self.quote}"'
+
+    def _tools_in_words(self) -> str:
+        names = ", ".join(self.tools[:MOST_TOOLS])
+        if len(self.tools) > MOST_TOOLS:
+            names += " …"
+        version = f" ({self.era})" if self.era else ""
+        sentence = f"it is an MCP server{version}; its tools are: {names}"
+        if not self.is_player:
+            return sentence
+        if not self.choice_tool:
+            return (
+                f"{sentence}; none takes a choice. Name a tool {' or '.join(self.usual_tools)}; it may declare "
+                f"any of these arguments: {', '.join(self.usual_arguments)}"
+            )
+        sentence += f"; {self.choice_tool} is asked for the choice"
+        if not self.invitation_tool:
+            return f"{sentence}, none takes the invitation: it joins every match"
+        return f"{sentence}, {self.invitation_tool} takes the invitation"
+
+
+def unanswered(endpoint: str, failure: str, *, is_refused: bool = False) -> Findings:
+    """Return the findings of a probe that nobody answered."""
+    return Findings(endpoint, failure=failure, is_refused=is_refused)

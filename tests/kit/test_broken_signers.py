@@ -1,0 +1,132 @@
+"""Players that declared receipts, with one defect each: the check that names it fails, and no other does."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from league.protocol.receipts import SCHEME
+from league_kit.outcome import Verdict
+from league_kit.runner import CheckReport
+from tests.kit.defects import Defect, broken_by, failed, says, told, warned
+from tests.kit.players import Conforming, Registration, checked, checked_member
+from tests.kit.signers import Signing
+from tests.kit.test_good_players import OneAtATime
+from tests.support.scripts import ABSENT, HONEST, Reaction, on
+
+TIME_SCALE = 2.0
+CALLED = "CHOOSE_PARITY_CALL"
+MOVED = "GAME_MOVE_CALL"
+STATEMENT = "RECEIPT.statement"
+FAMILIES = ("RECEIPT", "PROTEST", "DRAW")
+
+
+def ordinary_base64(receipt: str) -> str:
+    return base64.b64encode(base64.urlsafe_b64decode(receipt + "=")).decode()
+
+
+def in_hex(receipt: str) -> str:
+    return base64.urlsafe_b64decode(receipt + "=").hex()
+
+
+DEFECTS = (
+    broken_by(STATEMENT, note="missing", **says(CALLED, receipt=ABSENT)),
+    broken_by(STATEMENT, note="missing in a move", **says(MOVED, receipt=ABSENT)),
+    broken_by(STATEMENT, "RECEIPT.declined", note="of something else", writes=lambda receipt: receipt[::-1]),
+    broken_by(STATEMENT, note="and its key for everybody", derives=False),
+    broken_by("RECEIPT.once", gives_in=True),
+    broken_by(
+        "RECEIPT.once",
+        note="signed only the first time",
+        script=on(CALLED, HONEST, *[Reaction(fields={"receipt": ABSENT})] * 5, HONEST),
+    ),
+    broken_by("RECEIPT.declined", signs_declining=False),
+    broken_by("DRAW.one_commitment", blind=frozenset({"E023"})),
+    broken_by("PROTEST.player", note="overlooks its choice", overlooks=frozenset({"choice"})),
+    broken_by("PROTEST.player", note="overlooks the seed", overlooks=frozenset({"seed"})),
+    broken_by("PROTEST.player", note="overlooks the winner", overlooks=frozenset({"winner"})),
+    broken_by("PROTEST.player", note="of another attempt", protest={"attempt": 2}),
+    broken_by("PROTEST.player", note="with another receipt", protest={"receipts": [
+        {"turn": 1, "choice": "even", "receipt": "abc"},
+    ]}),
+    broken_by(
+        "REGISTER.again_after_E012",
+        registration=Registration(meta={"receipts": SCHEME}, comes_back=False),
+    ),
+)  # fmt: skip
+
+
+def checked_signer(player: Conforming, *only: str) -> CheckReport:
+    return checked_member(player, TIME_SCALE, only)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_broken_signer_fails_the_check_that_names_its_defect(defect: Defect) -> None:
+    report = checked_signer(Signing("Ada", **defect.player))
+    assert failed(report) == defect.fails, told(report)
+    assert warned(report) == defect.warned, told(report)
+
+
+def test_a_good_signer_has_neither_failures_nor_warnings_and_is_tested_for_all_of_it() -> None:
+    report = checked_signer(Signing("Ada"))
+    assert (failed(report), warned(report)) == (set(), set()), told(report)
+    untested = {result.clause.id for result in report.of(Verdict.UNTESTABLE)}
+    assert untested == {
+        "KEEPING.bounded",
+        "REGISTER.retries",
+        "REGISTER.stops_when_rejected",
+        "REGISTER.waits_for_approval",
+    }
+
+
+def test_a_signer_with_one_match_at_a_time_is_tested_too() -> None:
+    busy = OneAtATime()
+    report = checked_signer(Signing("Ada", refuses=busy), *FAMILIES)
+    assert {result.verdict for result in report.results} == {Verdict.PASS}, told(report)
+    assert busy.match is None
+
+
+@pytest.mark.parametrize(
+    ("player", "advice"),
+    [
+        ({"writes": lambda receipt: receipt + "="}, "without padding"),
+        ({"writes": ordinary_base64}, "- and _ in place of + and /"),
+        ({"writes": in_hex}, "not hexadecimal digits"),
+        ({"key_of": lambda key, _: bytes.fromhex(key)}, "not with K"),
+        ({"signs": lambda signed: structs.replace(signed, draw_commitment="-")}, "Sign the draw_commitment"),
+        ({"signs": lambda signed: structs.replace(signed, turn=0)}, "number of the turn"),
+        (
+            {
+                "signs": lambda signed: structs.replace(
+                    signed, player_id=signed.opponent_id, opponent_id=signed.player_id
+                )
+            },
+            "your own id first",
+        ),
+        ({"signs": lambda signed: structs.replace(signed, league_id="another")}, "Sign exactly this text with RK"),
+    ],
+    ids=["padded", "ordinary base64", "hex", "K", "no commitment", "turn 0", "swapped", "another league"],
+)
+def test_a_usual_mistake_is_named(player: dict[str, Any], advice: str) -> None:
+    report = checked_signer(Signing("Ada", **player), STATEMENT)
+    (result,) = report.results
+    assert result.verdict is Verdict.WARN
+    assert advice in result.outcome.advice
+
+
+def test_a_view_that_cannot_be_hashed_may_be_left_out() -> None:
+    report = checked_signer(Signing("Ada", signs=lambda signed: structs.replace(signed, seen="-")), STATEMENT)
+    assert [result.verdict for result in report.results] == [Verdict.PASS], told(report)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_player_without_receipts_is_held_to_none_of_it(family: str) -> None:
+    member = checked_signer(Conforming("Ada"), family)
+    stranger = checked(Conforming("Ada"), only=(family,))
+    assert {result.verdict for result in member.results + stranger.results} == {Verdict.UNTESTABLE}
+    assert "did not declare receipts" in member.results[0].outcome.detail
+    assert "no player could register" in stranger.results[0].outcome.detail
+    assert not member.record.of("other commitment", "false result", "invitation to an unknown game")

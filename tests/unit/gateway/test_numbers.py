@@ -1,0 +1,106 @@
+"""The numbers of errors that the documents print: refusals, whatever they refuse; and errors quoted as they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from league.gateway import understanding
+from league.machine import Refusal
+from league.protocol.envelope import Reading
+from league.protocol.messages import LeagueRegisterRequest, Message
+from league.protocol.parts import PlayerMeta
+from league.transport import letters
+from tests.support.questions import INVITATION
+
+REGISTRATION = LeagueRegisterRequest(
+    protocol="league.v2",
+    sender="player:a",
+    timestamp="2025-01-15T12:00:00Z",
+    conversation_id="c",
+    player_meta=PlayerMeta(
+        display_name="a",
+        version="1.0.0",
+        game_types=["even_odd"],
+        contact_endpoint="http://127.0.0.1:8101/mcp",
+    ),
+)
+
+
+def refusal(sent: Message, error: object) -> Refusal:
+    raw = json.dumps({"jsonrpc": "2.0", "id": 1, "error": error}).encode()
+    content = letters.read_answer(raw, sent, Reading("compat"))
+    assert isinstance(content, Refusal)
+    return content
+
+
+@pytest.mark.requirement("ERROR.numbers")
+@pytest.mark.parametrize("sent", [REGISTRATION, INVITATION], ids=["registration", "invitation"])
+@pytest.mark.parametrize(
+    ("number", "sentence", "code"),
+    [
+        (1001, "League full", "E020"),
+        (1002, "Invalid endpoint", "E025"),
+        (1003, "Unsupported game type", "E027"),
+        (2001, "League full", "E020"),
+        (2002, "Duplicate name", "E022"),
+        (2003, "Invalid endpoint", "E025"),
+        (2004, "Unsupported game type", "E027"),
+        (3001, "Invalid auth token", "E012"),
+        (4001, "Invalid auth token", "E012"),
+        (4002, "Player not found", "E005"),
+        (4003, "Match not found", "E014"),
+        (4005, "Match state error", "E023"),
+        (5001, "Invalid auth token", "E012"),
+        (6003, "League not found", "E028"),
+    ],
+)
+def test_a_number_of_a_document_is_a_refusal_and_understood(
+    sent: Message, number: int, sentence: str, code: str
+) -> None:
+    read = refusal(sent, {"code": number, "message": sentence})
+    assert (read.code, read.understood, read.words) == (code, True, f"{number} {sentence}")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": -32601, "message": "Method not found"},
+        {"code": -32602, "message": "Invalid params"},
+        {"code": -32000, "message": "Server error"},
+        {"code": 4002, "message": "Invalid method, expected league.handle"},
+        {"code": 7777, "message": "what?"},
+    ],
+)
+def test_any_other_error_may_be_about_the_call_itself(error: object) -> None:
+    assert not refusal(REGISTRATION, error).understood
+
+
+@pytest.mark.requirement("DIALECT.own_words")
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            {"code": -32602, "message": "Invalid params", "data": "seat is taken"},
+            "-32602 Invalid params: seat is taken",
+        ),
+        ({"code": -32000, "message": "seat is taken", "data": {"seat": 1}}, "-32000 seat is taken"),
+        (
+            {"code": 1, "message": "no", "data": {"error_code": "E004", "error_description": "Sender not registered"}},
+            "E004 Sender not registered",
+        ),
+        (
+            {"code": 1, "message": "no", "data": {"error_code": "E004", "error_name": "X", "error_detail": "because"}},
+            "E004 X: because",
+        ),
+    ],
+)
+def test_an_error_is_quoted_as_it_is(error: object, words: str) -> None:
+    assert refusal(REGISTRATION, error).words == words
+
+
+def test_a_false_error_beside_a_status_is_no_trouble() -> None:
+    assert not understanding.is_trouble({"status": "acknowledged", "error": ""})
+    assert not understanding.is_trouble({"status": "acknowledged", "error": None})
+    assert understanding.is_trouble({"status": "acknowledged", "error": "no"})

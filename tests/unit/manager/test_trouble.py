@@ -1,0 +1,454 @@
+"""A referee asks before a player loses that did not answer: the manager says whether the match waits (section 8.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from league import events as e
+from league.machine import Failure
+from league.protocol.messages import RefereeRegisterResponse, RoundAnnouncement
+from tests.support.managed import Managed, code_of
+
+TROUBLE = "trouble.v1"
+MODEL = {"model": "small-1"}
+
+
+def started(players: int = 8, models: Iterable[int] = (), **changed: Any) -> Managed:
+    """A league whose referee asks first. Players with these numbers declare a language model."""
+    league = Managed(players=players, **changed)
+    league.register("referee", 1, trouble=TROUBLE)
+    league.answer_pings()
+    for number in range(1, players + 1):
+        league.register("player", number, conditions=MODEL if number in set(models) else None)
+        league.answer_pings()
+    league.answer_all()
+    return league
+
+
+def players_of(league: Managed, match_id: str) -> tuple[str, str]:
+    return league.manager.ledger.matches[match_id].players
+
+
+def waiting(league: Managed) -> str | None:
+    return league.manager.waiting
+
+
+def match_of(league: Managed, player: str) -> str:
+    return next(match_id for match_id in league.open_matches if player in players_of(league, match_id))
+
+
+def probe(league: Managed, *gone: str) -> None:
+    """Every probe under way is answered, except those of the players that are gone, and those that follow."""
+    while calls := league.calls("ping"):
+        for call in calls:
+            if call.to.agent_id in gone:
+                league.fail(call, Failure.REFUSED)
+            else:
+                league.answer(call, league.pong(call.to.agent_id))
+
+
+def pass_time(league: Managed, seconds: int, *gone: str) -> None:
+    """The process stays awake all the time."""
+    for _ in range(seconds):
+        league.wait(1)
+        probe(league, *gone)
+
+
+def ask(league: Managed, match_id: str, player: str, code: str = "E009", gone: Iterable[str] = (), **more: Any) -> str:
+    """The answer, when all probes that it takes are answered."""
+    letter = league.trouble(match_id, player, code, **more)
+    probe(league, *gone)
+    return league.decision(letter)
+
+
+# --- who may ask ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TROUBLE.declared")
+def test_the_answer_to_a_registration_repeats_what_was_declared() -> None:
+    league = Managed(players=2)
+    asking = league.register("referee", 1, trouble=TROUBLE)
+    silent = league.register("referee", 2, trouble=None)
+    future = league.register("referee", 3, trouble="trouble.v9")
+    answers = [answer.trouble for answer in (asking, silent, future) if isinstance(answer, RefereeRegisterResponse)]
+    assert answers == [TROUBLE, None, None]
+
+
+@pytest.mark.requirement("TROUBLE.declared")
+def test_a_referee_that_declared_nothing_may_not_ask() -> None:
+    league = Managed(players=2).fill()
+    league.answer_all()
+    assert ask(league, "R1M1", "P01") == "E036"
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"match_id": "R9M9"}, "E014"),
+        ({"attempt": 2}, "E016"),
+        ({"player_id": "P07"}, "E005"),
+        ({"code": "E004"}, "E008"),
+        ({"league_id": "another"}, "E028"),
+        ({"turn": -1}, "E008"),
+    ],
+)
+def test_a_question_about_nothing_is_refused_and_changes_nothing(changed: dict[str, Any], code: str) -> None:
+    league = started(4)
+    before = len(league.events)
+    question = league.trouble_of("R1M1", players_of(league, "R1M1")[0])
+    assert code_of(league.request({**question, **changed})) == code
+    assert len(league.events) == before
+
+
+def test_a_player_and_another_referee_may_not_ask() -> None:
+    league = Managed(players=4, referees=2)
+    for number in (1, 2):
+        league.register("referee", number, trouble=TROUBLE)
+    league.fill(referees=0)
+    league.answer_all()
+    question = league.trouble_of("R1M1", "P01")
+    other = "REF02" if question["sender"] == "referee:REF01" else "REF01"
+    stranger = {**question, "sender": f"referee:{other}", "auth_token": league.tokens[other]}
+    assert code_of(league.request(stranger)) == "E016"
+    player = {**question, "sender": "player:P01", "auth_token": league.tokens["P01"]}
+    assert code_of(league.request(player)) in ("E032", "E038")
+
+
+# --- nobody else is gone ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TROUBLE.decide")
+@pytest.mark.parametrize("code", ["E001", "E009"])
+def test_a_player_that_answers_the_probe_loses(code: str) -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, code) == "decide"
+    (allowed,) = league.of(e.LossAllowed)
+    assert (allowed.reached, allowed.code) == (True, code)
+    assert [call.to.agent_id for call in league.sent if call.kind == "ping"].count(allowed.player_id) >= 1
+    assert league.of(e.MatchPaused) == []
+
+
+@pytest.mark.requirement("TROUBLE.decide")
+def test_a_player_that_is_gone_alone_loses_and_the_manager_has_seen_it() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, gone=[player]) == "decide"
+    assert [event.reached for event in league.of(e.LossAllowed)] == [False]
+    report = league.report_of("R1M1", "-A")
+    report["result"]["details"]["faults"] = {player: {"code": "E009", "phase": "join"}}
+    assert code_of(league.request(report)) == ""
+    (result,) = league.of(e.ResultAccepted)
+    assert result.evidence == "loss_confirmed"
+    probed = [call.to.agent_id for call in league.calls("ping") if call.to.agent_id.startswith("P")]
+    assert probed == [], "the loss was asked about: nobody is probed once more"
+
+
+def test_a_loss_that_its_referee_should_have_asked_about_rests_on_its_word() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    elsewhere = next(match_id for match_id in league.open_matches if match_id != "R1M1")
+    assert code_of(league.report(elsewhere)) == ""
+    while not league.calls("LEAGUE_STANDINGS_UPDATE", player):
+        league.wait(1)
+        probe(league)
+    league.fail(league.calls("LEAGUE_STANDINGS_UPDATE", player)[0], Failure.REFUSED)
+    report = league.report_of("R1M1", "-A")
+    report["result"]["details"]["faults"] = {player: {"code": "E001", "phase": "join"}}
+    assert code_of(league.request(report)) == ""
+    assert league.of(e.ResultAccepted)[-1].evidence == "loss_by_referee"
+
+
+def test_the_question_is_answered_after_three_seconds_for_each_probe_at_most() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    letter = league.trouble("R1M1", player)
+    begun = league.now
+    while not league.decision(letter):
+        league.wait(0.5)
+        for call in league.calls("ping"):
+            if call.to.agent_id != player:
+                league.answer(call, league.pong(call.to.agent_id))
+    assert league.now - begun <= 14
+
+
+def test_a_question_that_comes_again_while_it_is_open_gets_the_same_answer() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    first = league.trouble("R1M1", player)
+    second = league.trouble("R1M1", player)
+    assert (league.decision(first), league.decision(second)) == ("", "")
+    probe(league)
+    assert (league.decision(first), league.decision(second)) == ("decide", "decide")
+    assert len(league.of(e.LossAllowed)) == 1
+
+
+@pytest.mark.requirement("OUTAGE.never")
+def test_a_league_that_never_waits_decides_at_once() -> None:
+    league = started(models=range(1, 9), outage_minutes=0.0)
+    player, _ = players_of(league, "R1M1")
+    for code in ("E001", "E009", "E045"):
+        assert league.decision(league.trouble("R1M1", player, code)) == "decide"
+
+
+# --- an outage --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TROUBLE.outage")
+def test_a_match_waits_in_an_outage_and_goes_on_in_the_same_attempt() -> None:
+    league = started()
+    player, other = players_of(league, "R1M1")
+    gone = (player, other, *players_of(league, "R1M2"))
+    assert ask(league, "R1M1", player, gone=gone) == "wait"
+    assert waiting(league) == "WAITING_FOR_PLAYERS"
+    (paused,) = league.of(e.MatchPaused)
+    assert (paused.player_id, paused.cause, paused.turn) == (player, "outage", 0)
+    for _ in range(3):
+        assert ask(league, "R1M1", player, gone=gone) == "wait"
+    assert len(league.of(e.MatchPaused)) == 1
+    league.wait(5)
+    probe(league)
+    assert waiting(league) is None
+    assert code_of(league.report("R1M1")) == ""
+    assert league.manager.ledger.matches["R1M1"].attempt == 1
+    assert (league.of(e.MatchHeld), league.of(e.ResultVoided), league.of(e.MatchLost)) == ([], [], [])
+
+
+@pytest.mark.requirement("TROUBLE.outage")
+def test_a_call_that_began_in_an_outage_and_fails_after_it_costs_nothing() -> None:
+    league = started()
+    player, other = players_of(league, "R1M1")
+    gone = (player, other, *players_of(league, "R1M2"))
+    assert ask(league, "R1M1", player, gone=gone) == "wait"
+    league.wait(5)
+    probe(league)
+    assert waiting(league) is None
+    assert ask(league, "R1M1", player, "E001") == "wait"
+    assert ask(league, "R1M1", other, "E001") == "wait", "it was gone, too"
+    pass_time(league, 61)
+    assert ask(league, "R1M1", player, "E001") == "decide"
+
+
+def test_an_outage_that_is_over_without_the_player_excuses_it_no_longer() -> None:
+    league = started(outage_minutes=1.0)
+    player, other = players_of(league, "R1M1")
+    gone = (player, other, *players_of(league, "R1M2"))
+    assert ask(league, "R1M1", player, gone=gone) == "wait"
+    pass_time(league, 61, *gone)
+    assert [event.why for event in league.of(e.OutageEnded)] == ["time"]
+    assert ask(league, "R1M1", player, gone=gone) == "decide"
+
+
+@pytest.mark.requirement("OUTAGE.address")
+def test_matches_wait_for_the_players_of_one_address_and_for_nobody_else() -> None:
+    league = Managed(players=12, endpoints="public")
+    league.register("referee", 1, trouble=TROUBLE)
+    league.answer_pings()
+    for number in range(1, 13):
+        league.register("player", number, "10.0.0.7" if number <= 3 else f"10.0.1.{number}")
+        league.answer_pings()
+    league.answer_all()
+    gone = ("P01", "P02", "P03")
+    match_id = match_of(league, "P01")
+    assert ask(league, match_id, "P01", gone=gone) == "wait"
+    assert waiting(league) is None
+    stranger = next(
+        player for player in league.manager.player_ids if match_of(league, player) != match_id and player > "P03"
+    )
+    assert ask(league, match_of(league, stranger), stranger, gone=gone) == "decide"
+    league.restart(probed=False)
+    probe(league, *gone)
+    assert ask(league, match_id, "P01", gone=gone) == "wait"
+
+
+def test_a_match_does_not_lose_its_referee_while_it_waits() -> None:
+    league = started(4)
+    player, _ = players_of(league, "R1M1")
+    gone = players_of(league, "R1M1")
+    for _ in range(80):
+        assert ask(league, "R1M1", player, gone=gone) == "wait"
+        league.wait(5)
+        probe(league, *gone)
+    assert league.of(e.MatchLost) == []
+
+
+@pytest.mark.requirement("OUTAGE.behind")
+def test_a_player_that_is_gone_while_behind_is_counted() -> None:
+    league = started(4)
+    player, other = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, gone=(player, other), behind=True, turn=2) == "wait"
+    assert league.of(e.MatchPaused)[0].behind
+    members = league.manager.ledger.roster.members
+    assert (members[player].gone_behind, members[other].gone_behind) == (1, 0)
+
+
+@pytest.mark.requirement("TROUBLE.survives")
+def test_no_pause_lasts_longer_because_the_clock_was_set_back() -> None:
+    league = started(models=range(1, 9))
+    player, other = players_of(league, "R1M1")
+    gone = (player, other, *players_of(league, "R1M2"))
+    assert ask(league, "R1M2", gone[2], "E045", turn=1) == "wait"
+    assert ask(league, "R1M1", player, gone=gone) == "wait"
+    league.wait(5)
+    probe(league)
+    assert ask(league, "R1M1", player, "E001") == "wait", "it was gone until a moment ago"
+    league.restart(after=-3000.0)
+    assert ask(league, "R1M1", player, "E001") == "wait", "the restart excuses it"
+    pass_time(league, 61)
+    assert ask(league, "R1M1", player, "E001") == "decide"
+    assert ask(league, "R1M2", gone[2], "E045", turn=1) == "decide"
+
+
+# --- interruptions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TROUBLE.interrupted")
+def test_after_a_restart_of_the_manager_a_match_waits_for_a_minute_and_three_times_at_most() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    for _ in range(3):
+        league.restart()
+        assert ask(league, "R1M1", player, gone=[player]) == "wait"
+        pass_time(league, 30, player)
+        assert ask(league, "R1M1", player, gone=[player]) == "wait"
+        pass_time(league, 31, player)
+    league.restart()
+    assert ask(league, "R1M1", player, gone=[player]) == "decide"
+    assert [event.cause for event in league.of(e.MatchPaused)] == ["interrupted"] * 3
+
+
+@pytest.mark.requirement("TROUBLE.survives")
+@pytest.mark.parametrize("moment", ["before", "probing", "surveying", "waiting"])
+def test_a_pause_survives_a_kill_of_the_manager_at_any_moment(moment: str) -> None:
+    league = started()
+    player, other = players_of(league, "R1M1")
+    gone = (player, other, *players_of(league, "R1M2"))
+    if moment != "before":
+        league.trouble("R1M1", player)
+    if moment in ("surveying", "waiting"):
+        league.fail(league.calls("ping", player)[0], Failure.REFUSED)
+    if moment == "waiting":
+        probe(league, *gone)
+    league.restart(probed=False)
+    probe(league, *gone)
+    assert ask(league, "R1M1", player, gone=gone) == "wait"
+    league.wait(5)
+    probe(league)
+    assert waiting(league) is None
+    assert code_of(league.report("R1M1")) == ""
+    assert league.manager.ledger.matches["R1M1"].attempt == 1
+
+
+# --- a token that never arrived ---------------------------------------------------------------------------------------
+
+
+def started_with_receipts(trouble: str | None = TROUBLE, **changed: Any) -> Managed:
+    """A league of two players that declared receipts."""
+    league = Managed(players=2, **changed)
+    league.register("referee", 1, trouble=trouble)
+    league.answer_pings()
+    for number in (1, 2):
+        league.register("player", number, receipts="receipt.v1")
+        league.answer_pings()
+    league.answer_all()
+    return league
+
+
+@pytest.mark.requirement("TROUBLE.token")
+def test_a_match_waits_a_minute_for_a_player_that_may_not_have_its_token() -> None:
+    league = started_with_receipts()
+    assert ask(league, "R1M1", "P01", "E001") == "wait"
+    (paused,) = league.of(e.MatchPaused)
+    assert (paused.player_id, paused.cause) == ("P01", "interrupted")
+    assert [event.why for event in league.of(e.MatchInterrupted)] == ["P01 may not have its token yet"]
+    pass_time(league, 59)
+    assert ask(league, "R1M1", "P01", "E001") == "wait"
+    pass_time(league, 2)
+    assert ask(league, "R1M1", "P01", "E001") == "decide", "once for each attempt"
+
+
+@pytest.mark.requirement("TROUBLE.token")
+@pytest.mark.parametrize("shown_in", ["a query", "an acknowledgement"])
+def test_a_player_that_has_shown_its_token_is_not_waited_for(shown_in: str) -> None:
+    league = started_with_receipts(double=True)
+    if shown_in == "a query":
+        league.query("P01", "GET_STATUS")
+    else:
+        assert code_of(league.report("R1M1")) == ""
+        table = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")[0]
+        acknowledgement = league.envelope("STANDINGS_UPDATE_ACK", "player:P01", status="ACKNOWLEDGED")
+        league.answer(table, {**acknowledgement, "auth_token": league.tokens["P01"]})
+        league.answer_all()
+    assert ask(league, league.open_matches[0], "P01", "E001") == "decide"
+
+
+@pytest.mark.requirement("TROUBLE.token")
+def test_a_player_that_is_gone_or_has_lost_before_is_not_waited_for() -> None:
+    league = started_with_receipts(double=True)
+    assert ask(league, "R1M1", "P01", "E001", gone=["P01"]) == "decide"
+    report = league.report_of("R1M1", "-A")
+    report["result"]["details"]["faults"] = {"P01": {"code": "E001", "phase": "join"}}
+    assert code_of(league.request(report)) == ""
+    league.answer_all()
+    assert ask(league, league.open_matches[0], "P01", "E001") == "decide"
+
+
+@pytest.mark.requirement("TOKEN.signers_held")
+@pytest.mark.parametrize(("trouble", "holds"), [(TROUBLE, True), (None, None)])
+def test_only_referees_that_ask_hold_players_to_their_tokens(trouble: str | None, holds: bool | None) -> None:
+    league = started_with_receipts(trouble)
+    (assignment,) = (call for call in league.sent if (call.kind, call.to.agent_id) == ("ROUND_ANNOUNCEMENT", "REF01"))
+    assert isinstance(assignment.message, RoundAnnouncement)
+    assert assignment.message.matches[0].player_A_signs is holds
+
+
+def test_a_referee_that_was_gone_learns_of_a_new_token_when_it_asks() -> None:
+    league = started_with_receipts()
+    league.register("player", 1, receipts="receipt.v1")
+    while reminders := league.calls("ROUND_ANNOUNCEMENT", "REF01"):
+        for call in reminders:
+            league.fail(call, Failure.REFUSED)
+        league.wait(2)
+    league.trouble("R1M1", "P01", "E001")
+    (reminder,) = league.calls("ROUND_ANNOUNCEMENT", "REF01")
+    assert isinstance(reminder.message, RoundAnnouncement)
+    assert [match.match_id for match in reminder.message.matches] == ["R1M1"]
+    league.answer(reminder)
+    league.trouble("R1M1", "P02", "E001")
+    assert league.calls("ROUND_ANNOUNCEMENT", "REF01") == []
+
+
+# --- language models --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("TROUBLE.model")
+def test_a_match_waits_a_minute_for_a_language_model() -> None:
+    league = started(models=range(1, 9))
+    player, _ = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, "E045", turn=1) == "wait"
+    pass_time(league, 59)
+    assert ask(league, "R1M1", player, "E045", turn=1) == "wait"
+    league.restart()
+    assert ask(league, "R1M1", player, "E045", turn=1) == "wait"
+    league.wait(1)
+    assert ask(league, "R1M1", player, "E045", turn=1) == "decide"
+    assert len(league.of(e.MatchPaused)) == 1
+
+
+@pytest.mark.requirement("TROUBLE.model")
+def test_a_match_waits_for_a_language_model_three_times_in_a_league() -> None:
+    league = started(models=range(1, 9))
+    player, _ = players_of(league, "R1M1")
+    decisions = [ask(league, "R1M1", player, "E045", turn=turn) for turn in (1, 2, 3, 4)]
+    assert decisions == ["wait", "wait", "wait", "decide"]
+
+
+@pytest.mark.requirement("TROUBLE.model")
+def test_a_player_that_declared_no_model_has_nothing_to_wait_for() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, "E045", turn=1) == "decide"
+    assert (league.of(e.MatchPaused), league.of(e.MatchHeld)) == ([], [])
