@@ -97,14 +97,14 @@ BUGS = (
     Bug(
         "a referee that came in openly never looks for the key",
         "membership.py",
-        "if self._membership.derived_tokens and self._finds_new_key(member.league_id):",
+        "if self._membership.agreement.derived_tokens and self._finds_new_key(member.league_id):",
         "if False:",
         stateful="../unit/membership/test_registering.py",
     ),
     Bug(
         "a member gives up when its second registration is refused by a manager by others",
         "membership.py",
-        "if not member.is_registered or member.derived_tokens:",
+        "if not member.is_registered or member.agreement.derived_tokens:",
         "if True:",
         stateful="../unit/membership/test_registering.py",
     ),

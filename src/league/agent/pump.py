@@ -106,6 +106,18 @@ class _Entries(msgspec.Struct):
     durable: int = 0
 
 
+class _Open(msgspec.Struct):
+    """What was begun and is not over. All of it ends when the journal fails."""
+
+    letters: set[int] = set()
+    letter_limits: list[tuple[float, int]] = []
+    calls: dict[int, Call] = {}
+    call_limits: list[tuple[float, int]] = []
+    questions: set[str] = set()
+    """The keys of questions that a strategy thinks about."""
+    held: deque[_Held] = msgspec.field(default_factory=deque)
+
+
 class Pump:
     """Drives one machine. `load` builds it from the journal's durable part: at start, and again when a write failed.
     `gap_s`: while calls are under way the shell comes back at least this often; if not, the process stood still.
@@ -130,15 +142,7 @@ class Pump:
         self._is_volatile = is_volatile
         self._looked_at = -math.inf
         self._entries = _Entries()
-        self._held: deque[_Held] = deque()
-        self._letters: set[int] = set()
-        """The open letters."""
-        self._letter_limits: list[tuple[float, int]] = []
-        self._calls: dict[int, Call] = {}
-        """The open calls."""
-        self._call_limits: list[tuple[float, int]] = []
-        self._asked: set[str] = set()
-        """The keys of questions that a strategy thinks about."""
+        self._open = _Open()
         self._last_id = 0
 
     # --- inputs -------------------------------------------------------------------------------------------------------
@@ -162,16 +166,16 @@ class Pump:
         actions = self.advance(now) if now >= self.due else Actions()
         self._looked_at = now
         self._last_id = letter_id = self._last_id + 1
-        self._letters.add(letter_id)
+        self._open.letters.add(letter_id)
         if self.storage_down and (self.is_stale or not _is_read(content)):
             self._answer(letter_id, storage_error(), actions)
         else:
             letter = Letter(letter_id, content, origin=origin, convention=convention)
             self._carry_out(self.machine.handle(letter, now), actions)
         # Most letters are answered in this very step, and need no limit.
-        if letter_id in self._letters:
+        if letter_id in self._open.letters:
             limit = now + _limit_of(content)
-            heapq.heappush(self._letter_limits, (limit, letter_id))
+            heapq.heappush(self._open.letter_limits, (limit, letter_id))
             self.due = min(self.due, limit)
         return letter_id, actions
 
@@ -179,7 +183,7 @@ class Pump:
         """A call of ours was answered. Too late is too late: the deadline is checked first."""
         actions = self.advance(now) if now >= self.due else Actions()
         self._looked_at = now
-        call = self._calls.pop(call_id, None)
+        call = self._open.calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             letter = Letter(0, content, answers=call.key, peer=call.to.agent_id)
             self._carry_out(self.machine.handle(letter, now), actions)
@@ -196,7 +200,7 @@ class Pump:
     ) -> Actions:
         """A call of ours got no answer."""
         actions = self.advance(now)
-        call = self._calls.pop(call_id, None)
+        call = self._open.calls.pop(call_id, None)
         if call is not None and not self.storage_down:
             if call.was_slept_through and failure is Failure.BROKEN:
                 blame = Blame.LOCAL
@@ -207,7 +211,7 @@ class Pump:
     def strategy_answered(self, key: str, value: object, now: float) -> Actions:
         """The strategy answered an Ask."""
         actions = self.advance(now)
-        self._asked.discard(key)
+        self._open.questions.discard(key)
         if not self.storage_down:
             self._carry_out(self.machine.answered(key, value, now), actions)
         return actions
@@ -224,13 +228,13 @@ class Pump:
         durable = max(self._entries.durable, entries)
         self._entries.durable = durable
         actions = Actions()
-        while self._held and self._held[0].position <= durable:
-            held = self._held.popleft()
+        while self._open.held and self._open.held[0].position <= durable:
+            held = self._open.held.popleft()
             # A call whose deadline passed while it was held has ended already, and must not be made.
-            calls = [call for call in held.calls if call.id in self._calls]
+            calls = [call for call in held.calls if call.id in self._open.calls]
             for call in calls:
                 call.has_left = True
-            self._asked.update(ask.key for ask in held.asks)
+            self._open.questions.update(ask.key for ask in held.asks)
             actions.replies += held.replies
             actions.calls += tuple(calls)
             actions.asks += held.asks
@@ -241,19 +245,14 @@ class Pump:
     def storage_failed(self, can_read: bool = True) -> Actions:
         """A group was not stored: every open letter gets an error, and the machine goes back to what is durable, now or
         when the journal can be read again."""
-        letter_ids = list(self._letters)
-        for held in self._held:
+        letter_ids = list(self._open.letters)
+        for held in self._open.held:
             letter_ids += [reply.letter_id for reply in held.replies]
         replies = tuple([Answering(letter_id, storage_error()) for letter_id in letter_ids])
-        calls = tuple(self._calls)
-        questions = tuple(sorted(self._asked))
+        calls = tuple(self._open.calls)
+        questions = tuple(sorted(self._open.questions))
         actions = Actions(replies, cancel=calls, unasked=questions)
-        self._held.clear()
-        self._letters.clear()
-        self._letter_limits.clear()
-        self._calls.clear()
-        self._call_limits.clear()
-        self._asked.clear()
+        self._open = _Open()
         self._entries = _Entries()
         self.storage_down = True
         self.is_stale = True
@@ -276,7 +275,7 @@ class Pump:
         if now - self._looked_at > self._gap_s:
             # Nobody has been looking for too long: a suspended process, a closed lid. Whether the peers we called
             # were there meanwhile is not known: their calls get their time again.
-            for call in self._calls.values():
+            for call in self._open.calls.values():
                 call.was_slept_through = True
         self._looked_at = now
         actions = Actions()
@@ -285,16 +284,16 @@ class Pump:
         return actions
 
     def _expire(self, now: float, actions: Actions) -> None:
-        while self._letter_limits and self._letter_limits[0][0] <= now:
-            _, letter_id = heapq.heappop(self._letter_limits)
+        while self._open.letter_limits and self._open.letter_limits[0][0] <= now:
+            _, letter_id = heapq.heappop(self._open.letter_limits)
             self._answer(
                 letter_id,
                 PeerError("E001", "no answer was ready in time"),
                 actions,
             )
-        while self._call_limits and self._call_limits[0][0] <= now:
-            deadline, call_id = heapq.heappop(self._call_limits)
-            call = self._calls.pop(call_id, None)
+        while self._open.call_limits and self._open.call_limits[0][0] <= now:
+            deadline, call_id = heapq.heappop(self._open.call_limits)
+            call = self._open.calls.pop(call_id, None)
             if call is not None:
                 # Nobody is blamed for what a slow disk held back, nor for what we noticed too late.
                 is_ours = now - deadline > LATE_S or not call.has_left or call.was_slept_through
@@ -317,9 +316,9 @@ class Pump:
         if not self.storage_down and self.machine.deadline is not None:
             earliest = self.machine.deadline
         # While calls are under way we look often enough to notice that the process stood still.
-        if self._calls:
+        if self._open.calls:
             earliest = min(earliest, self._looked_at + self._gap_s / 2)
-        for limits in (self._letter_limits, self._call_limits):
+        for limits in (self._open.letter_limits, self._open.call_limits):
             if limits:
                 earliest = min(earliest, limits[0][0])
         return earliest if earliest < math.inf else None
@@ -328,9 +327,9 @@ class Pump:
     def load_of(self) -> dict[str, int]:
         """How much the pump holds; /metrics and the simulator watch that it stays bounded."""
         return {
-            "letters": len(self._letters),
-            "calls": len(self._calls),
-            "held": len(self._held),
+            "letters": len(self._open.letters),
+            "calls": len(self._open.calls),
+            "held": len(self._open.held),
         }
 
     # --- decisions ----------------------------------------------------------------------------------------------------
@@ -366,10 +365,10 @@ class Pump:
             actions.released = awaited
         else:
             leaving = held = _Held(position=awaited)
-            self._held.append(held)
+            self._open.held.append(held)
         for reply in step.replies:
-            if reply.letter_id in self._letters:
-                self._letters.remove(reply.letter_id)
+            if reply.letter_id in self._open.letters:
+                self._open.letters.remove(reply.letter_id)
                 leaving.replies += (reply,)
         if step.outbox:
             leaving.calls += tuple(self._fan_out(step.outbox, has_left=is_durable))
@@ -378,7 +377,7 @@ class Pump:
             leaving.news += tuple(step.news)
             # A question that is held is noted as asked when it leaves, in `durable`.
             if is_durable:
-                self._asked.update(ask.key for ask in step.asks)
+                self._open.questions.update(ask.key for ask in step.asks)
 
     def _forget(self, step: Step, actions: Actions) -> None:
         """Undo a read that would have to be written down while nothing can be, as if nobody had asked."""
@@ -400,29 +399,29 @@ class Pump:
                     outgoing.deadline,
                     has_left,
                 )
-                self._calls[call.id] = call
-                heapq.heappush(self._call_limits, (call.deadline, call.id))
+                self._open.calls[call.id] = call
+                heapq.heappush(self._open.call_limits, (call.deadline, call.id))
                 calls.append(call)
             if outgoing.deadline < self.due:
                 self.due = outgoing.deadline
         return calls
 
     def _cancel(self, key: str, actions: Actions) -> None:
-        unwanted = {call_id for call_id, call in self._calls.items() if call.key == key}
+        unwanted = {call_id for call_id, call in self._open.calls.items() if call.key == key}
         for call_id in unwanted:
-            del self._calls[call_id]
-        for held in self._held:
+            del self._open.calls[call_id]
+        for held in self._open.held:
             held.calls = tuple([call for call in held.calls if call.id not in unwanted])
             held.asks = tuple([ask for ask in held.asks if ask.key != key])
         actions.cancel += tuple(sorted(unwanted))
-        if key in self._asked:
-            self._asked.remove(key)
+        if key in self._open.questions:
+            self._open.questions.remove(key)
             actions.unasked += (key,)
 
     def _answer(self, letter_id: int, error: PeerError, actions: Actions) -> None:
         """Give the shell's own answer, which shows nothing of the machine and so waits for nothing."""
-        if letter_id in self._letters:
-            self._letters.remove(letter_id)
+        if letter_id in self._open.letters:
+            self._open.letters.remove(letter_id)
             actions.replies += (Answering(letter_id, error),)
 
 
