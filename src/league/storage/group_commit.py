@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -163,6 +164,17 @@ class GroupWriter(ABC):
     def close(self) -> None: ...
 
 
+@dataclass
+class _Epoch:
+    """The time from one failure to the next."""
+
+    number: int = 0
+    stored: int = 0
+    """The number of entries that were stored in it."""
+    failed: WriteFailed | None = None
+    """What ended it."""
+
+
 class KeptJournal(JournalReader):
     """A journal that is written. Its methods may be called from any thread."""
 
@@ -192,11 +204,8 @@ class KeptJournal(JournalReader):
         self.note = self._queue.add_note
         self.has_lease = writer.renew_s is not None
         """True if the journal is ours only as long as we keep confirming it: see `is_ours`."""
-        self._failed: WriteFailed | None = None
         self._probe_bytes = PROBE_BYTES
-        self._epoch = 0
-        self._durable = 0
-        """Entries stored in this epoch."""
+        self._epoch = _Epoch()
         self._recent = Recent(settings.recent_bytes)
         self._followers = Followers()
         self._thread = Thread(target=self._run, name="journal", daemon=True)
@@ -243,7 +252,7 @@ class KeptJournal(JournalReader):
 
         JournalLostError if the journal has another writer now."""
         with self._one_writes:
-            if self._failed != failed:
+            if self._epoch.failed != failed:
                 raise ValueError("this is not the failure that the journal is in")
             if failed.is_final:
                 return False
@@ -255,9 +264,7 @@ class KeptJournal(JournalReader):
             except self._write_errors as error:
                 self._writer.give_up(error)
                 return False
-            self._epoch += 1
-            self._durable = 0
-            self._failed = None
+            self._epoch = _Epoch(self._epoch.number + 1)
             self._queue.resume()
             return True
 
@@ -313,7 +320,7 @@ class KeptJournal(JournalReader):
         """Store a group and notify the shell; False if the journal has failed."""
         # Notices are given under the lock: they come in the order of what they tell.
         with self._one_writes:
-            if self._failed is not None:
+            if self._epoch.failed is not None:
                 return False  # the group is empty: a failed queue gives nothing else
             try:
                 stored = self._writer.store(group)
@@ -322,8 +329,8 @@ class KeptJournal(JournalReader):
                 return False
             self._recent.add(stored)
             if group.entries:
-                self._durable += len(group.entries)
-                self._notify(Durable(self._epoch, self._durable))
+                self._epoch.stored += len(group.entries)
+                self._notify(Durable(self._epoch.number, self._epoch.stored))
             return True
 
     def _fail(self, group: WriteGroup, error: Exception) -> WriteFailed:
@@ -331,12 +338,12 @@ class KeptJournal(JournalReader):
         self._probe_bytes = max(PROBE_BYTES, min(group.entry_bytes, PROBE_LIMIT))
         reason = self._writer.give_up(error)
         failed = WriteFailed(
-            self._epoch,
+            self._epoch.number,
             reason,
             is_final=isinstance(error, JournalLostError),
             can_read=self._writer.can_read_after,
         )
-        self._failed = failed
+        self._epoch.failed = failed
         self._queue.failed(group)
         return failed
 
