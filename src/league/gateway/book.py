@@ -243,7 +243,7 @@ class PeerBook:
         return True
 
     def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
-        if findings.is_mcp and not self._is_strict():
+        if findings.tools is not None and not self._is_strict():
             self.learn(agent_id, findings.endpoint, Convention.TOOLS, now)
 
     def method_names(self, convention: Convention, message_type: str) -> str:

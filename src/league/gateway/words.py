@@ -43,7 +43,7 @@ from league.protocol import endpoints, jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
-from league.protocol.findings import Findings
+from league.protocol.findings import Findings, OfferedTools
 from league.protocol.jsonrpc import TOOLS_CALL
 from league.protocol.messages import ACKS, MESSAGES, Message
 from league.protocol.versions import PROTOCOL
@@ -499,9 +499,6 @@ def _findings(
     """Put together what a probe found out."""
     offered = words.tools or ()
     is_json = _is_json(reply.body)
-    # A server that answers a plain call properly is called plainly, unless it registered through a tool itself.
-    is_refused = reply.status >= 300 or not is_json
-    is_mcp = bool(offered) and (convention is Convention.TOOLS or is_refused)
     quote = ""
     if not is_json or reply.status >= 500:
         text = reply.body[: LONGEST_QUOTE * 4].decode(errors="replace")
@@ -513,9 +510,11 @@ def _findings(
     location = ""
     if reply.status in _MOVED:
         location = reply.location[: LONGEST_QUOTE * 2]
-    choice = _CHOICES[probe.game_type != "even_odd"]
-    invitation_tool = tools.pick("GAME_INVITATION", offered)
-    choice_tool = _choice_tool(offered)
+    # A server that answers a plain call properly is called plainly, unless it registered through a tool itself.
+    is_refused = reply.status >= 300 or not is_json
+    offered_tools = None
+    if offered and (convention is Convention.TOOLS or is_refused):
+        offered_tools = _offered_tools(offered, probe, words.session.version)
     return Findings(
         endpoint,
         status=status,
@@ -526,14 +525,22 @@ def _findings(
         lists_matches=letters.lists_matches(reply.body),
         moved_to=words.url,
         location=location,
-        is_mcp=is_mcp,
-        era=words.session.version,
-        tools=tuple(tool.name[:LONGEST_NAME] for tool in offered[:MOST_NAMES]),
-        invitation_tool=invitation_tool.name if invitation_tool else "",
-        choice_tool=choice_tool.name if choice_tool else "",
-        usual_tools=tools.verbs(choice),
-        usual_arguments=tuple(MESSAGES[choice].__struct_fields__[-_USUAL_ARGUMENTS:]),
+        tools=offered_tools,
         is_player=probe.role == "player",
+    )
+
+
+def _offered_tools(offered: tuple[Tool, ...], probe: Probe, version: str) -> OfferedTools:
+    choice = _CHOICES[probe.game_type != "even_odd"]
+    invitation_tool = tools.pick("GAME_INVITATION", offered)
+    choice_tool = _choice_tool(offered)
+    return OfferedTools(
+        names=tuple(tool.name[:LONGEST_NAME] for tool in offered[:MOST_NAMES]),
+        invitation=invitation_tool.name if invitation_tool else "",
+        choice=choice_tool.name if choice_tool else "",
+        version=version,
+        usual_names=tools.verbs(choice),
+        usual_arguments=tuple(MESSAGES[choice].__struct_fields__[-_USUAL_ARGUMENTS:]),
     )
 
 

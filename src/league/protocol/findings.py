@@ -30,6 +30,39 @@ _REMEDIES: Final = {
 """What to do about a status, as the end of a sentence."""
 
 
+class OfferedTools(Struct, frozen=True):
+    """The tools of an agent that is called through them: an MCP server."""
+
+    names: tuple[str, ...] = ()
+    invitation: str = ""
+    """The name of the tool that takes an invitation."""
+    choice: str = ""
+    """The name of the tool that takes a choice."""
+    version: str = ""
+    """The version of MCP that it speaks, if it needs a session or a version."""
+    usual_names: tuple[str, ...] = ()
+    """The names that a tool for the choice usually has, and the arguments that it may declare."""
+    usual_arguments: tuple[str, ...] = ()
+
+    def in_words(self, *, is_player: bool) -> str:
+        names = ", ".join(self.names[:MOST_TOOLS])
+        if len(self.names) > MOST_TOOLS:
+            names += " …"
+        version = f" ({self.version})" if self.version else ""
+        sentence = f"it is an MCP server{version}; its tools are: {names}"
+        if not is_player:
+            return sentence
+        if not self.choice:
+            return (
+                f"{sentence}; none takes a choice. Name a tool {' or '.join(self.usual_names)}; it may declare "
+                f"any of these arguments: {', '.join(self.usual_arguments)}"
+            )
+        sentence += f"; {self.choice} is asked for the choice"
+        if not self.invitation:
+            return f"{sentence}, none takes the invitation: it joins every match"
+        return f"{sentence}, {self.invitation} takes the invitation"
+
+
 class Findings(Struct, frozen=True):
     """The result of one probe. Without a `failure` somebody answered."""
 
@@ -52,16 +85,8 @@ class Findings(Struct, frozen=True):
     """The address on the same server that takes its messages, if it is not the one that was named."""
     location: str = ""
     """The address that it redirects to, if that is not followed."""
-    is_mcp: bool = False
-    """It is called through its tools."""
-    era: str = ""
-    """The version of MCP that it speaks, if it needs a session or a version."""
-    tools: tuple[str, ...] = ()
-    invitation_tool: str = ""
-    choice_tool: str = ""
-    usual_tools: tuple[str, ...] = ()
-    """The names that a tool for the choice usually has, and the arguments that it may declare."""
-    usual_arguments: tuple[str, ...] = ()
+    tools: OfferedTools | None = None
+    """Set if it is called through its tools."""
     is_player: bool = True
     is_incomplete: bool = False
     """There was no time to find out more: another probe is given longer."""
@@ -71,8 +96,8 @@ class Findings(Struct, frozen=True):
         """True if the agent cannot play, or conduct a match, as it is."""
         if self.failure or self.location:
             return True
-        if self.is_mcp:
-            return self.is_player and not self.choice_tool
+        if self.tools is not None:
+            return self.is_player and not self.tools.choice
         if _REMEDIES.get(self.status) == _BUSY:
             return False
         return self.status in _REMEDIES or self.status >= 500 or not self.is_json
@@ -92,8 +117,8 @@ class Findings(Struct, frozen=True):
         sentences = []
         if self.moved_to:
             sentences.append(f"messages to {self.endpoint} belong to {self.moved_to}, and go there from now on")
-        if self.is_mcp:
-            sentences.append(self._tools_in_words())
+        if self.tools is not None:
+            sentences.append(self.tools.in_words(is_player=self.is_player))
         else:
             sentences.append(self._answer_in_words())
         return "; ".join(filter(None, sentences))
@@ -121,24 +146,6 @@ class Findings(Struct, frozen=True):
         if not self.quote:
             return ""
         return f' "{self.quote}"'
-
-    def _tools_in_words(self) -> str:
-        names = ", ".join(self.tools[:MOST_TOOLS])
-        if len(self.tools) > MOST_TOOLS:
-            names += " …"
-        version = f" ({self.era})" if self.era else ""
-        sentence = f"it is an MCP server{version}; its tools are: {names}"
-        if not self.is_player:
-            return sentence
-        if not self.choice_tool:
-            return (
-                f"{sentence}; none takes a choice. Name a tool {' or '.join(self.usual_tools)}; it may declare "
-                f"any of these arguments: {', '.join(self.usual_arguments)}"
-            )
-        sentence += f"; {self.choice_tool} is asked for the choice"
-        if not self.invitation_tool:
-            return f"{sentence}, none takes the invitation: it joins every match"
-        return f"{sentence}, {self.invitation_tool} takes the invitation"
 
 
 def unanswered(endpoint: str, failure: str, *, is_refused: bool = False) -> Findings:

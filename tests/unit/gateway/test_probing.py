@@ -151,7 +151,7 @@ def test_the_tools_of_a_server_are_told_and_which_of_them_are_called() -> None:
     )
     asked, findings = methods(begin(words), *replies)
     assert asked == ["ping", "tools/list", "initialize", "notifications/initialized", "tools/list"]
-    assert findings.is_mcp
+    assert findings.tools is not None
     assert not findings.is_trouble
     assert findings.in_words() == (
         "it is an MCP server (2025-06-18); its tools are: handle_game_invitation, play_move; play_move is asked for "
@@ -189,7 +189,8 @@ def test_a_server_that_fails_once_is_not_taken_for_one_without_tools() -> None:
     methods(begin(words, Convention.TOOLS), broken, broken, broken, broken)
     assert words.of(HERE).tools is None
     _, findings = methods(begin(words, Convention.TOOLS), broken, listed("choose_parity"))
-    assert findings.tools == ("choose_parity",)
+    assert findings.tools is not None
+    assert findings.tools.names == ("choose_parity",)
 
 
 @pytest.mark.requirement("DIALECT.joined_by_tools")

@@ -6,13 +6,13 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Probe
-from league.protocol.findings import Findings, unanswered
+from league.protocol.findings import Findings, OfferedTools, unanswered
 from league.protocol.messages import Message
 from tests.support.managed import Managed, plain
 
 ENDPOINT = "http://127.0.0.1:8101/mcp"
 BROKEN = Findings(ENDPOINT, status=500)
-SERVER = Findings(ENDPOINT, is_mcp=True, tools=("play_move",), choice_tool="play_move")
+SERVER = Findings(ENDPOINT, tools=OfferedTools(("play_move",), choice="play_move"))
 
 
 def applied(origin: str = "127.0.0.1", **changed: object) -> Managed:
