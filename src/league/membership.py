@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
@@ -93,6 +93,17 @@ FindKey = Callable[[str], str | None]
 """Returns the enrolment key of a league, if we have it."""
 
 
+class Agreement(NamedTuple):
+    """What our manager and we agreed on when we registered. Managers by others agree to nothing of it."""
+
+    derived_tokens: bool = False
+    """The manager's tokens can be derived from ours."""
+    asks_before_losses: bool = False
+    """We ask the manager before we decide a technical loss."""
+    signs_choices: bool = False
+    """The manager takes our receipts."""
+
+
 class Membership:
     """What we know of our manager, and what it knows of us."""
 
@@ -114,10 +125,7 @@ class Membership:
         """Number of our first registration in this league."""
         self.registered_at = ""
         """The endpoint that we registered with."""
-        self.derived_tokens = False
-        self.asks_before_losses = False
-        self.signs_choices = False
-        """The manager takes our receipts."""
+        self.agreement = Agreement()
         self.token: str | None = None
         """Our token for the manager; managers by others may give none."""
         self.managers = ManagerEndpoints(manager_endpoint.split(","))
@@ -181,7 +189,7 @@ class Membership:
         token = read.field("auth_token")
         if not isinstance(token, str | None):
             _raise(read.until(Stage.AUTHORITY))
-        if self.derived_tokens:
+        if self.agreement.derived_tokens:
             if not token:
                 raise PeerError("E011", "auth_token is missing")
             if not self.is_managers(str(token)):
@@ -193,7 +201,7 @@ class Membership:
         _raise(read.until(Stage.AUTHORITY))
         league_id = read.field("league_id")
         # Managers by others may call one league by several names.
-        if self.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
+        if self.agreement.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
             raise PeerError(
                 "E028",
                 f"this {self.role} plays in {self.league_id!r}",
@@ -238,9 +246,7 @@ class Membership:
         self.league_id = event.league_id
         self.sender = f"{self.role}:{event.agent_id}"
         self.serial = event.serial
-        self.derived_tokens = event.derived_tokens
-        self.asks_before_losses = event.asks_before_losses
-        self.signs_choices = event.receipts
+        self.agreement = Agreement(event.derived_tokens, event.asks_before_losses, event.receipts)
         if event.new_league:
             self.first_serial = event.serial
             self.token = None
@@ -250,7 +256,7 @@ class Membership:
         self.managers.add(event.manager_endpoints)
         # A registration without a token leaves us with the one we had.
         self.token = self._context.secrets.get(f"token/{event.serial}", self.token)
-        if self.derived_tokens and self.token is not None:
+        if self.agreement.derived_tokens and self.token is not None:
             key = tokens.deriver(self.token)
             manager_token = tokens.derive(key, tokens.MANAGER, self.agent_id, self.league_id)
             self._manager_tokens.append(manager_token)
@@ -262,9 +268,7 @@ class Membership:
             "league_id": self.league_id,
             "serial": self.serial,
             "registered_at": self.registered_at,
-            "derived_tokens": self.derived_tokens,
-            "asks_before_losses": self.asks_before_losses,
-            "signs_choices": self.signs_choices,
+            **self.agreement._asdict(),
             "convention": self.convention.value,
             "deviations": sorted(self._deviations),
         }
@@ -486,7 +490,7 @@ class Registration:
         is that of somebody else, for whom there is no place, or whose name is taken."""
         self.pending = None
         member = self._membership
-        if not member.is_registered or member.derived_tokens:
+        if not member.is_registered or member.agreement.derived_tokens:
             self.rejected = refusal
 
     def _accepted(self, delivery: Delivery, answer: Answer, now: float) -> None:
@@ -523,7 +527,7 @@ class Registration:
             )
         )
         self.on_registered(now)
-        if self._membership.derived_tokens and self._finds_new_key(member.league_id):
+        if self._membership.agreement.derived_tokens and self._finds_new_key(member.league_id):
             # We came in openly, and are the operator's own: the manager gives us matches that it gives no stranger.
             self.register(now)
 
@@ -535,7 +539,7 @@ class Registration:
         if answer.league_id and member.league_id and answer.league_id != member.league_id:
             return True
         # A manager that derives tokens never forgets one of this league.
-        return member.derived_tokens and self.token_refused
+        return member.agreement.derived_tokens and self.token_refused
 
 
 class EarlyLetters:

@@ -69,7 +69,7 @@ class StatusPoll:
         """Begin to ask: we have become a member, or are one again."""
         self._is_stopped = False
         self.trouble = ""
-        if self._membership.derived_tokens:
+        if self._membership.agreement.derived_tokens:
             self._context.timers.set(self, now + POLL_S, self._poll)
 
     def stop(self) -> None:
@@ -82,7 +82,7 @@ class StatusPoll:
 
     def ask(self, now: float) -> None:
         """Ask now, even if we are busy."""
-        if self._membership.derived_tokens and self._delivery is None:
+        if self._membership.agreement.derived_tokens and self._delivery is None:
             self._delivery = self._question(now)
             self._context.calls.deliver([self._delivery], now)
 

@@ -181,8 +181,8 @@ BUGS = (
     Bug(
         "the answer of one receiver counts for another",
         "agent/pump.py",
-        "                self._calls[call.id] = call\n                heapq",
-        "                self._calls[call.id] = calls[0] if calls else call\n                heapq",
+        "                self._open.calls[call.id] = call\n                heapq",
+        "                self._open.calls[call.id] = calls[0] if calls else call\n                heapq",
     ),
     Bug(
         "a letter is answered twice",
@@ -381,7 +381,7 @@ BUGS = (
     Bug(
         "a referee decides without asking",
         "referee/asking.py",
-        "return code in MAY_WAIT and self._context.membership.asks_before_losses",
+        "return code in MAY_WAIT and self._context.membership.agreement.asks_before_losses",
         "return False",
         faults=0.3,
         promise=19,

@@ -134,13 +134,13 @@ class Guest:
         self._context.membership.record((foreign.deviation(method),), now)
 
     def worded(self, report: MatchResultReport, round_name: str) -> Message:
-        if self._context.membership.derived_tokens or self._context.settings.is_strict:
+        if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict:
             return report
         return in_all_words(report, round_name)
 
     def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
         # Our own managers know the documents' word.
-        if self._context.membership.derived_tokens or self._context.settings.is_strict or not is_draw(report):
+        if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict or not is_draw(report):
             return None
         return self._draws.report(report, round_name)
 
@@ -220,7 +220,7 @@ class Polling:
         self.end()
         context = self._context
         # A manager of ours has given us derived tokens. It announces its matches.
-        is_guest = context.membership.is_registered and not context.membership.derived_tokens
+        is_guest = context.membership.is_registered and not context.membership.agreement.derived_tokens
         if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
             self._is_first = True
             self._questions = [

@@ -94,7 +94,7 @@ class Credentials:
         sender, token, match_id, attempt = claim
         name = sender_id(sender)
         membership = self._membership
-        if not membership.derived_tokens:
+        if not membership.agreement.derived_tokens:
             return SenderIdentity(name, None, trusted=True)
         for key in self._keys:
             right = tokens.derive(
@@ -124,7 +124,7 @@ class Credentials:
 
     def attempt_of(self, call: ChooseParityCall | GameMoveCall) -> int:
         """Return the attempt for which the token of a call is right; 1 if it is right for none."""
-        if self._membership.derived_tokens and call.auth_token:
+        if self._membership.agreement.derived_tokens and call.auth_token:
             for attempt in range(1, ATTEMPTS + 1):
                 if self.identify((call.sender, call.auth_token, call.match_id, attempt)).is_proven:
                     return attempt
@@ -145,7 +145,7 @@ class Credentials:
         if sender.is_proven:
             return True
         announced = self._memory.referees.get(match_id)
-        if self._membership.derived_tokens and (announced is None or announced.tokens is None):
+        if self._membership.agreement.derived_tokens and (announced is None or announced.tokens is None):
             return False
         if announced is not None and not may_come_from(origin, announced.endpoint):
             return False

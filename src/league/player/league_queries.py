@@ -242,7 +242,7 @@ class ManagerMessages:
         """Return the referees of our matches in this round that are not known yet."""
         player_id = self._context.membership.agent_id
         # A manager that proved who it is may name another referee later.
-        may_change = self._context.membership.derived_tokens
+        may_change = self._context.membership.agreement.derived_tokens
         referees = {}
         for match in message.matches:
             if match.player_A_id == player_id or match.player_B_id == player_id:
@@ -336,7 +336,7 @@ class ManagerMessages:
         """Handle LEAGUE_ERROR as a message of its own: show it to the player's code, and do nothing else."""
         context = self._context
         sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))
-        context.check_token(sender, error, now, must_prove=context.membership.derived_tokens)
+        context.check_token(sender, error, now, must_prove=context.membership.agreement.derived_tokens)
         context.tell(error_in(error, sender.trusted))
         context.reply(letter, LeagueErrorAck(**context.acknowledgement(error, sender, now)))
 
@@ -350,7 +350,7 @@ class ManagerMessages:
         if not sender.trusted:
             # Perhaps the manager goes by another token of ours than we do.
             context.show_token(now)
-            context.check_token(sender, message, now, must_prove=context.membership.derived_tokens)
+            context.check_token(sender, message, now, must_prove=context.membership.agreement.derived_tokens)
         if message.league_id != context.membership.league_id:
             context.check_league(message.league_id)
         return sender

@@ -153,7 +153,7 @@ class RefereeMessages:
             referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
             draw_commitment=invitation.draw_commitment or "",
             share_commitment=invitation.share_commitment or "",
-            signs=membership.signs_choices and sender.is_derived and invitation.attempt is not None,
+            signs=membership.agreement.signs_choices and sender.is_derived and invitation.attempt is not None,
         )
         if answer.signs and not accepted and sender.key is not None:
             receipt = signature(answer, membership.league_id, sender.key, 0, DECLINED)
@@ -173,7 +173,7 @@ class RefereeMessages:
         stated = invitation.attempt or 0
         if earlier is not None and earlier.trusted and 0 < stated < earlier.stated_attempt:
             raise PeerError("E016", f"a later attempt of {invitation.match_id} has begun")
-        if stated and self._context.membership.derived_tokens:
+        if stated and self._context.membership.agreement.derived_tokens:
             return stated
         newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
         # Managers by others give a match to another referee without counting.

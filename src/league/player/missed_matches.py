@@ -30,7 +30,7 @@ class MissedMatches:
     def look(self, standings: LeagueStandingsUpdate | None, now: float) -> None:
         """Compare our row of the newest table with what we know, at the end of a round."""
         membership = self._context.membership
-        if standings is None or not membership.derived_tokens:
+        if standings is None or not membership.agreement.derived_tokens:
             return
         for row in standings.standings:
             if row.player_id == membership.agent_id and row.played > self._known():

@@ -122,7 +122,7 @@ class PlayerContext(Context):
             return sender
         invites_to = attempt if isinstance(message, GameInvitation) else 0
         if not self.is_referee(letter, message, sender, match_id, invites_to):
-            if not self.membership.derived_tokens:
+            if not self.membership.agreement.derived_tokens:
                 raise PeerError(
                     "E012",
                     "another is the referee of this match",
@@ -158,7 +158,7 @@ class PlayerContext(Context):
         """Refuse a message about another league."""
         membership = self.membership
         # Managers by others may call one league by several names.
-        if membership.derived_tokens and league_id != membership.league_id:
+        if membership.agreement.derived_tokens and league_id != membership.league_id:
             raise PeerError("E028", f"we play in {membership.league_id!r}")
 
     def check_player(self, player_id: str | None) -> None:

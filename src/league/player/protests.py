@@ -53,7 +53,7 @@ class Protests:
     @property
     def _is_possible(self) -> bool:
         """Only managers that take receipts know protests."""
-        return self._context.membership.signs_choices
+        return self._context.membership.agreement.signs_choices
 
     # --- occasions ----------------------------------------------------------------------------------------------------
 

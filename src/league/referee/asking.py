@@ -725,7 +725,7 @@ class Asking:
 
     def _asks_manager(self, code: str) -> bool:
         """True if the manager has a say before a fault of this kind is final."""
-        return code in MAY_WAIT and self._context.membership.asks_before_losses
+        return code in MAY_WAIT and self._context.membership.agreement.asks_before_losses
 
     def _lose(self, fault: FinalFault, now: float) -> None:
         """Let the player lose by its last fault, unless the manager has the match wait."""

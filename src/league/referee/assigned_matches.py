@@ -78,7 +78,7 @@ def _is_ours(announced: AnnouncedMatch, context: RefereeContext) -> bool:
     if announced.referee_endpoint == here:
         return True
     # Our own managers repeat the endpoint as we registered it.
-    return not membership.derived_tokens and is_same(announced.referee_endpoint, here)
+    return not membership.agreement.derived_tokens and is_same(announced.referee_endpoint, here)
 
 
 def is_same(endpoint: str, here: str) -> bool:
@@ -257,7 +257,7 @@ def _taken(
         seed=seed,
         round_name=round_name,
         record_wanted=bool(announced.record_wanted),
-        trusts_addresses=announced.trust == TRUST_CLASS and context.membership.derived_tokens,
+        trusts_addresses=announced.trust == TRUST_CLASS and context.membership.agreement.derived_tokens,
         fallbacks_refused=bool(announced.fallbacks_refused),
         share_commitment=announced.share_commitment or "",
         signs=(bool(announced.player_A_signs), bool(announced.player_B_signs)),

@@ -371,7 +371,7 @@ class RefereeDesk(RoleMachine):
     def _is_replay(self, new: list[AnnouncedMatch]) -> bool:
         """Is a match played again after the end of the league?"""
         # We believe this only of a manager that has proved who it is.
-        if not self._membership.derived_tokens:
+        if not self._membership.agreement.derived_tokens:
             return False
         return any((announced.attempt or 1) > 1 for announced in new)
 
@@ -398,7 +398,7 @@ class RefereeDesk(RoleMachine):
         if assigned_matches.locate(match, endpoints, "the manager", self._referee, now):
             self._begin_waiting(now)
         # Only a manager that has proved who it is may send our calls to another address.
-        if self._membership.derived_tokens:
+        if self._membership.agreement.derived_tokens:
             assigned_matches.move(match, endpoints, self._referee, now)
 
     def _league_ended(self, message: LeagueCompleted, now: float) -> None:

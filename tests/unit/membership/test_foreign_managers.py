@@ -218,7 +218,7 @@ def test_an_acceptance_may_be_said_in_many_ways_and_each_is_recorded(answer: byt
     agent = Agent().started()
     agent.answer(answer)
     assert agent.membership.agent_id == "P07"
-    assert (agent.membership.league_id, agent.membership.derived_tokens) == ("", False)
+    assert (agent.membership.league_id, agent.membership.agreement.derived_tokens) == ("", False)
     assert kinds(agent) == recorded
 
 

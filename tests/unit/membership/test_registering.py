@@ -57,14 +57,14 @@ def test_another_managers_answer_without_a_token_and_with_an_id_of_another_shape
     agent = Agent(RefereeMeta(**META)).started()
     agent.accept(referee_id="ref_e56ca731", auth_token=None, token_scheme=None, league_id=None)
     assert agent.membership.agent_id == "ref_e56ca731"
-    assert not agent.membership.derived_tokens
+    assert not agent.membership.agreement.derived_tokens
     assert agent.membership.token is None
     assert agent.secrets == {}
 
 
 def test_tokens_that_are_not_derived_as_ours_cannot_be_checked() -> None:
-    assert not Agent().started().accept(token_scheme="jwt").membership.derived_tokens
-    assert not Agent().started().accept(auth_token=None).membership.derived_tokens
+    assert not Agent().started().accept(token_scheme="jwt").membership.agreement.derived_tokens
+    assert not Agent().started().accept(auth_token=None).membership.agreement.derived_tokens
 
 
 @pytest.mark.requirement("REGISTER.retries")
