@@ -676,7 +676,7 @@ BUGS = (
     Bug(
         "choices are handed in before they are durable",
         "referee/conduct.py",
-        "        if not self.match.draw_requested:\n",
+        "        if not self.match.draws.is_requested:\n",
         "        if False:\n",
         promise=13,
     ),

@@ -260,8 +260,8 @@ class Question(Struct, frozen=True):
                 f"GAME_MOVE_RESPONSE.{place}",
             )
         choice = _choice_of(message)
-        legal = game.rules.legal_moves(self.match.position, self.seat)
-        if choice is None or not game.permits(self.match.position, self.seat, choice, legal):
+        legal = game.rules.legal_moves(self.match.course.position, self.seat)
+        if choice is None or not game.permits(self.match.course.position, self.seat, choice, legal):
             path = "move_data.choice"
             if isinstance(message, ChooseParityResponse):
                 path = "parity_choice"

@@ -197,14 +197,14 @@ class Conduct:
         attempt = assignment.attempt
         seed = bytes.fromhex(assignment.seed)
         if assignment.share_commitment:
-            if self.match.share is None:
+            if self.match.draws.share is None:
                 self._ask_for_share(now)
                 return
-            seed = draw.mixed(seed, bytes.fromhex(self.match.share))
+            seed = draw.mixed(seed, bytes.fromhex(self.match.draws.share))
         # A game may draw many times in a row, as when cards are dealt.
         while self.match.next_step == "DRAW":
-            index = len(self.match.numbers)
-            weights = self.match.to_move.weights
+            index = len(self.match.draws.numbers)
+            weights = self.match.course.to_move.weights
             number = draw.event(seed, assignment.league_id, match_id, attempt, index, weights)
             self._context.happened(NumberDrawn(at=now, match_id=match_id, attempt=attempt, number=number))
         self.proceed(now)
@@ -213,7 +213,7 @@ class Conduct:
         """Hand in all choices and our seed, until the manager answers with its share. We never draw alone instead."""
         if self._deliveries:
             return
-        if not self.match.draw_requested:
+        if not self.match.draws.is_requested:
             # Choices need not be durable to be counted, but they must be before anybody learns them.
             self._context.happened(DrawRequested(at=now, **self.match.named))
         membership = self._context.membership
@@ -452,8 +452,8 @@ def decided(match: Match, now: float) -> MatchDecided:
     proof: dict[str, object] = {"status": status, "draw_seed": assignment.seed}
     if assignment.share_commitment:
         proof["share_commitment"] = assignment.share_commitment
-    if match.share is not None:
-        proof["draw_share"] = match.share
+    if match.draws.share is not None:
+        proof["draw_share"] = match.draws.share
     if scoring.by_margin and not is_technical:
         proof["returns"] = dict(zip(players, verdict.returns, strict=True))
     return MatchDecided(
@@ -466,13 +466,13 @@ def decided(match: Match, now: float) -> MatchDecided:
         reason=reason,
         game_result={
             "winner_player_id": winner,
-            **packed(wire.game_result(match.position, players, is_technical, match.pending)),
+            **packed(wire.game_result(match.course.position, players, is_technical, match.course.pending)),
             "reason": reason,
             "attempt": assignment.attempt,
             **proof,
         },
         details={
-            **packed(wire.details(match.position, players, is_technical, match.pending)),
+            **packed(wire.details(match.course.position, players, is_technical, match.course.pending)),
             "faults": {fault.player_id: _fault(fault) for fault in faults},
             **_provenance(match),
             **_talk(match),
@@ -495,10 +495,10 @@ def _provenance(match: Match) -> dict[str, object]:
 
 def _talk(match: Match) -> dict[str, object]:
     """Return what was said, which the questions to the players showed: without it nobody could check them."""
-    if not match.talk:
+    if not match.course.talk:
         return {}
     players = match.taken.players
-    lines = [{"turn": line.turn, "by": players[line.seat], "text": line.text} for line in match.talk]
+    lines = [{"turn": line.turn, "by": players[line.seat], "text": line.text} for line in match.course.talk]
     # A report has a largest size. The record of the match has what does not fit.
     if len(msgspec.json.encode(lines)) > LARGEST_TALK:
         return {}
@@ -506,7 +506,7 @@ def _talk(match: Match) -> dict[str, object]:
 
 
 def _by_rules(match: Match) -> _Verdict:
-    outcome: GameOutcome | None = match.game.rules.outcome(match.position)
+    outcome: GameOutcome | None = match.game.rules.outcome(match.course.position)
     assert outcome is not None, "a game in which nobody moves is over"
     return _Verdict(outcome.winner, outcome.explanation(match.taken.players), outcome.returns)
 

@@ -44,7 +44,7 @@ from league.events import (
     WrongAnswer,
 )
 from league.games import registry
-from league.games.contract import SEATS, Mover, Seat, opponent
+from league.games.contract import SEATS, Game, Mover, Seat, opponent
 from league.games.wire_fields import Spoken
 from league.lifecycle import after
 from league.protocol.experiment import Provenance
@@ -92,6 +92,51 @@ class Seated(Struct):
         self.provenance = provenance
 
 
+class Course:
+    """How the game has gone so far."""
+
+    def __init__(self, game: Game) -> None:
+        self._rules = game.rules
+        # Any: only the game knows the type of its state.
+        self.position: Any = game.rules.start()
+        self.to_move: Mover = game.rules.to_move(self.position)
+        self.pending: dict[Seat, str] = {}
+        """Valid choices of the open turn, which the game does not know yet."""
+        self.talk: list[Spoken] = []
+        """What the players said to each other with their moves."""
+
+    def choose(self, seat: Seat, choice: str) -> bool:
+        """Take a choice; True if it completes the turn."""
+        self.pending[seat] = choice
+        # The game learns the choices of a turn together: it must not see who was quick.
+        if len(self.pending) != len(self.to_move.seats):
+            return False
+        moves = self.pending
+        if len(moves) > 1:
+            # In the order of the seats, whoever was quicker.
+            moves = dict(sorted(moves.items()))
+        self._go_to(self._rules.play(self.position, moves))
+        self.pending = {}
+        return True
+
+    def draw(self, number: int) -> None:
+        self._go_to(self._rules.draw(self.position, number))
+
+    def _go_to(self, position: Any) -> None:
+        self.position = position
+        self.to_move = self._rules.to_move(position)
+
+
+class Draws(Struct):
+    """The numbers that were drawn, and the manager's share of them."""
+
+    is_requested: bool = False
+    """True if the manager was asked for its share."""
+    share: str | None = None
+    """The manager's share, once we have it."""
+    numbers: list[int] = []
+
+
 class Match:
     """The state of one attempt. Only events that the docket applies change it."""
 
@@ -116,25 +161,16 @@ class Match:
         """0 while players join; then the turn they are asked about."""
         self.awaited: list[Seat] = list(SEATS)
         """The players that have to answer before this phase can be judged (R-42)."""
-        self.pending: dict[Seat, str] = {}
-        """Valid choices of the open turn, which the game does not know yet."""
         self.faults: list[PlayerFaulted] = []
         """The faults by which players lost, in the order of their seats."""
-        self.draw_requested = False
-        self.share: str | None = None
-        """The manager's share of the draw, once we have it."""
-        self.numbers: list[int] = []
-        self.talk: list[Spoken] = []
-        """What the players said to each other with their moves."""
+        self.course = Course(game)
+        self.draws = Draws()
         self.decided: MatchDecided | None = None
         self.told = False
         self.ended: ReportSettled | MatchDropped | None = None
         """Set when the manager has its result, or nobody wants it any more."""
         self.events: list[Event] = [assignment]
         """All that happened, so that people can see why the match ended as it did."""
-        # Any: only the game knows the type of its state.
-        self.position: Any = game.rules.start()
-        self.to_move: Mover = game.rules.to_move(self.position)
 
     # --- what it means ------------------------------------------------------------------------------------------------
 
@@ -168,7 +204,7 @@ class Match:
             return "FINISHED"
         if not self.turn:
             return "WAITING_FOR_PLAYERS"
-        if self.to_move.kind == "players":
+        if self.course.to_move.kind == "players":
             return "COLLECTING_CHOICES"
         return "DRAWING_NUMBER"
 
@@ -182,7 +218,7 @@ class Match:
         if self.awaited:
             return "ASK" if self.turn else "INVITE"
         # A player that did not join or choose has lost: no number is drawn any more.
-        if self.turn and self.to_move.kind == "chance" and not self.faults:
+        if self.turn and self.course.to_move.kind == "chance" and not self.faults:
             return "DRAW"
         return "DECIDE"
 
@@ -191,7 +227,7 @@ class Match:
         leader = self.game.leader
         if leader is None:
             return False
-        return leader(self.position) == opponent(seat)
+        return leader(self.course.position) == opponent(seat)
 
     def seat_of(self, player_id: str) -> Seat | None:
         for seat in SEATS:
@@ -220,10 +256,10 @@ class Match:
         return {
             "seated": [msgspec.to_builtins(player) for player in self.seated],
             "turn": self.turn,
-            "pending": dict(self.pending),
-            "share": self.share,
-            "numbers": list(self.numbers),
-            "position": repr(self.position),
+            "pending": dict(self.course.pending),
+            "share": self.draws.share,
+            "numbers": list(self.draws.numbers),
+            "position": repr(self.course.position),
             "state": self.game_state,
             "told": self.told,
             "ended": ended,
@@ -282,23 +318,11 @@ class Match:
         if event.receipt is not None:
             self.seated[seat].receipts[event.turn] = event.receipt
         if event.talk:
-            self.talk.append(Spoken(event.turn, seat, event.talk))
+            self.course.talk.append(Spoken(event.turn, seat, event.talk))
         if event.took:
             self.seated[seat].spent += event.took
-        self.pending[seat] = event.choice
-        # The game learns the choices of a turn together: it must not see who was quick.
-        if not self.awaited and len(self.pending) == len(self.to_move.seats):
-            moves = self.pending
-            if len(moves) > 1:
-                # In the order of the seats, whoever was quicker.
-                moves = dict(sorted(moves.items()))
-            self._go_to(self.game.rules.play(self.position, moves))
-            self.pending = {}
+        if self.course.choose(seat, event.choice):
             self._next_turn()
-
-    def _go_to(self, position: Any) -> None:
-        self.position = position
-        self.to_move = self.game.rules.to_move(position)
 
     def _next_turn(self) -> None:
         """Ask the players that move now."""
@@ -310,7 +334,7 @@ class Match:
             player.last = None
             player.refused = None
             player.is_awaited = False
-        self.awaited = list(self.to_move.seats)
+        self.awaited = list(self.course.to_move.seats)
 
     def _faulted(self, event: PlayerFaulted) -> None:
         seat = self._settled(event.player_id)
@@ -320,18 +344,18 @@ class Match:
         self.faults = [player.fault for player in self.seated if player.fault is not None]
 
     def _draw_requested(self, event: DrawRequested) -> None:
-        self.draw_requested = True
+        self.draws.is_requested = True
 
     def _share_received(self, event: ShareReceived) -> None:
-        self.share = event.share
+        self.draws.share = event.share
 
     def _paused(self, event: PlayerAwaited) -> None:
         self._player(event.player_id).is_awaited = True
 
     def _drawn(self, event: NumberDrawn) -> None:
-        self.numbers.append(event.number)
-        self._go_to(self.game.rules.draw(self.position, event.number))
-        self.awaited = list(self.to_move.seats)
+        self.draws.numbers.append(event.number)
+        self.course.draw(event.number)
+        self.awaited = list(self.course.to_move.seats)
 
     def _decided(self, event: MatchDecided) -> None:
         self.decided = event

@@ -200,7 +200,7 @@ def _is_repeated(read: Unsealed, question: Question, awaited: str) -> bool:
     seat = question.seat
     if isinstance(read.message, GameJoinAck):
         return read.message_type == JOIN and read.message.accept and match.seated[seat].joined
-    choice = match.pending.get(seat)
+    choice = match.course.pending.get(seat)
     return choice is not None and question.read(read, awaited) == Valid(choice)
 
 

@@ -65,7 +65,7 @@ def commitment(match: Match) -> str:
 def draw_request(match: Match, sender: str, now: float) -> DrawRequest:
     """Write what the manager must hold before it gives us its share of the draw."""
     assignment = match.taken
-    handed_in = match.game.wire.details(match.position, assignment.players, False)
+    handed_in = match.game.wire.details(match.course.position, assignment.players, False)
     choices = handed_in["choices"]
     moves = handed_in.get("moves")
     assert isinstance(choices, dict)
@@ -112,7 +112,7 @@ def invitation(match: Match, seat: Seat, sender: str, now: float) -> GameInvitat
 def call(match: Match, seat: Seat, sender: str, now: float, deadline: float) -> ChooseParityCall | GameMoveCall:
     """Write the call for a choice, as the game has it."""
     assignment = match.taken
-    request = move_request(match.game, match.position, seat, match.turn, match.talk, assignment.players)
+    request = move_request(match.game, match.course.position, seat, match.turn, match.course.talk, assignment.players)
     if request is not None:
         return GameMoveCall(
             **seal(sender, now, match.conversations[seat]),
@@ -276,4 +276,4 @@ def _receipts(match: Match) -> dict[str, object]:
 
 
 def valid_choices(match: Match, seat: Seat) -> list[str]:
-    return list(match.game.rules.legal_moves(match.position, seat))
+    return list(match.game.rules.legal_moves(match.course.position, seat))
