@@ -61,7 +61,7 @@ from league.referee.answer_reading import (
     Wrong,
 )
 from league.referee.game_errors import GameErrors
-from league.referee.match import DECLINED, REFUSED_BECAUSE, Match
+from league.referee.match import DECLINED, REFUSED_BECAUSE, Match, Seated
 from league.referee.referee_context import RefereeContext, quotable
 from league.referee.referee_messages import Fault
 from league.referee.trouble import MAY_WAIT, Trouble
@@ -126,6 +126,48 @@ _NO_FAULT: Final = FinalFault("", "")
 _UNLESS_POSTED: Final = (
     "technical loss, unless a valid answer comes as a request of your own before the deadline; there is no other call"
 )
+
+
+class Charges:
+    """What counts against the player if no valid answer comes."""
+
+    def __init__(self) -> None:
+        self.fault = _NO_FAULT
+        self.is_unavailable = False
+        """True if the service that thinks for the player did not answer in this attempt."""
+        self.unsent_error: Fault | None = None
+        """The GAME_ERROR about a loss that the manager is asked about; it is sent when the loss is decided."""
+
+
+class ThinkingTime:
+    """How long the player may take: the limit of an attempt, and the clock of a game that has one."""
+
+    def __init__(self, match: Match, seated: Seated) -> None:
+        self.limit_s = _INVITATION_S
+        self.asked_at: float | None = None
+        self._clock_s = match.game.clock_s(match.taken.move_seconds)
+        self._seated = seated
+        if match.turn:
+            self.limit_s = match.taken.move_seconds
+            if self._clock_s is not None:
+                self.limit_s = min(self.limit_s, self._left_s(self._clock_s))
+
+    def _left_s(self, clock_s: float) -> float:
+        """Return what the player has left of its time for the match: at least a moment, in which it may answer."""
+        return max(clock_s - self._seated.spent, SHORTEST_S)
+
+    @property
+    def attempts(self) -> int | None:
+        """How many attempts can begin before the player's time for the whole match is over; None without a clock."""
+        if self._clock_s is None:
+            return None
+        return math.ceil(self._left_s(self._clock_s) / self.limit_s)
+
+    def took(self, now: float) -> float:
+        """Return what a choice costs on the player's clock: the time since we asked, not that of our own restarts."""
+        if self._clock_s is None or self.asked_at is None:
+            return 0.0
+        return round(max(now - self.asked_at, 0.0), 3)
 
 
 class Claim:
@@ -221,22 +263,12 @@ class Asking:
         self._seated = match.seated[seat]
         self._turn = match.turn
         self._awaited = referee_messages.awaited_type(match)
-        self._limit = _INVITATION_S
-        self._clock_s = match.game.clock_s(match.taken.move_seconds)
-        self._asked_at: float | None = None
-        if self._turn:
-            self._limit = match.taken.move_seconds
-            if self._clock_s is not None:
-                self._limit = min(self._limit, self._time_left)
+        self._time = ThinkingTime(match, self._seated)
         self._answer: Valid | Declined | None = None
-        self._fault = _NO_FAULT
-        self._has_new_tokens = False
-        self._declined = False
+        self._charges = Charges()
         self._claim: Claim | None = None
         self._probe: Delivery | None = None
         self._trouble: Trouble | None = None
-        self._last_error: Fault | None = None
-        """The GAME_ERROR about a loss that the manager is asked about; it is sent when the loss is decided."""
         self._delivery = self._prepared(self._delays())
 
     def _delays(self) -> tuple[float, ...] | None:
@@ -245,10 +277,9 @@ class Asking:
         if not self._turn:
             # Nobody waits through retries for a player that has been missing for a while.
             return None if assignment.suspended[self._question.seat] else assignment.retry_delays_s
-        if self._clock_s is None:
+        attempts = self._time.attempts
+        if attempts is None:
             return assignment.retry_delays_s
-        # No retry begins after the player's time for the whole match is over.
-        attempts = math.ceil(self._time_left / self._limit)
         return assignment.retry_delays_s[: attempts - 1]
 
     def _prepared(self, delays_s: tuple[float, ...] | None) -> Delivery:
@@ -259,7 +290,7 @@ class Asking:
             player_id,
             f"{match.name}/{phase}/{player_id}",
             NOT_COMPOSED,
-            _policy(self._limit, delays_s),
+            _policy(self._time.limit_s, delays_s),
             self._contact.address,
             self._ended,
             self._attempt_failed,
@@ -269,12 +300,6 @@ class Asking:
             self._seated.failed,
             attempt=Attempt(is_last=self._seated.wrong > 0),
         )
-
-    @property
-    def _time_left(self) -> float:
-        """What the player has left of its time for the match: at least a moment, in which it may still answer."""
-        assert self._clock_s is not None, "only games with a clock come here"
-        return max(self._clock_s - self._seated.spent, SHORTEST_S)
 
     def _line(self) -> Line:
         """Open the line for this question."""
@@ -320,7 +345,7 @@ class Asking:
             return
         last = self._seated.last
         calls = self._context.calls
-        self._asked_at = now
+        self._time.asked_at = now
         if last is None:
             calls.deliver([self._delivery], now)
             return
@@ -413,12 +438,12 @@ class Asking:
 
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """Accept answers with these tokens too, because the player is shown another token."""
-        self._has_new_tokens = True
         question = self._question
         self._question = structs.replace(
             question,
             digests=(*question.digests, *digests),
             replies=(*question.replies, *replies),
+            has_new_tokens=True,
         )
 
     def drop(self) -> None:
@@ -475,7 +500,7 @@ class Asking:
         """Tell the engine what an error means: another token, another form, or a failed attempt."""
         if isinstance(content, Refusal) and content.code == "E012" and self._contact.show_another():
             return Interpretation(Reaction.CALL_AGAIN)
-        self._declined = answer.code == UNAVAILABLE
+        self._charges.is_unavailable = answer.code == UNAVAILABLE
         detail = quotable(f"answered {self._call_in_words(delivery)} with {answer.detail}")
         failed = Interpretation(Reaction.FAILED, detail)
         if answer.understood or (self._turn and not answer.is_unknown):
@@ -524,7 +549,7 @@ class Asking:
                 left=corrections,
             )
         )
-        self._fault = FinalFault(answer.code, answer.detail, reached=True)
+        self._charges.fault = FinalFault(answer.code, answer.detail, reached=True)
         context = self._about_wrong(answer)
         # While the match waits for a token, the player is asked again anyway.
         is_waiting = self._trouble is not None and answer.code in WITHOUT_TOKEN
@@ -565,7 +590,7 @@ class Asking:
     def _is_correctable(self, answer: Wrong) -> bool:
         """May the player answer again?"""
         # The same token would be wrong again, unless the manager has shown us others in the meantime.
-        return answer.code != "E012" or self._has_new_tokens
+        return answer.code != "E012" or self._question.has_new_tokens
 
     # --- failed attempts ----------------------------------------------------------------------------------------------
 
@@ -575,8 +600,8 @@ class Asking:
             # The last wrong answer was the fault, and the player was told.
             return
         fault = self._fault_in(delivery, failed)
-        self._fault = fault
-        self._declined = False
+        self._charges.fault = fault
+        self._charges.is_unavailable = False
         # While the match waits, only an answer counts.
         if self._trouble is not None:
             return
@@ -591,7 +616,7 @@ class Asking:
         max_retries = len(self._question.match.taken.retry_delays_s)
         timing = {}
         if fault.code == "E001":
-            timing = {"rpc_code": TIMEOUT_CODE, "timeout_seconds": self._limit}
+            timing = {"rpc_code": TIMEOUT_CODE, "timeout_seconds": self._time.limit_s}
         failure = {
             **self._about,
             "code": fault.code,
@@ -613,7 +638,7 @@ class Asking:
     def _tell(self, error: Fault, now: float) -> None:
         """Tell the player what went wrong. That it has lost is told when that is decided."""
         if error.retry is None and self._asks_manager(error.code):
-            self._last_error = error
+            self._charges.unsent_error = error
         else:
             self._send_error(error, now)
 
@@ -621,14 +646,14 @@ class Asking:
         """Return the fault that a failed attempt would be if it were the last."""
         if failed.failure is not Failure.TIMEOUT:
             detail = failed.detail or _DETAILS[failed.failure]
-            if self._declined:
+            if self._charges.is_unavailable:
                 return FinalFault(UNAVAILABLE, detail, reached=True)
             return FinalFault("E009", detail, failed.is_reached)
         awaited = self._awaited
         if delivery.attempt.is_last:
             # It answered, but not well.
             awaited = f"correct {awaited}"
-        detail = f"no {awaited} within {self._limit:g} seconds"
+        detail = f"no {awaited} within {self._time.limit_s:g} seconds"
         refused = self._seated.refused
         if refused is not None:
             detail = quotable(f"{detail}; {REFUSED_BECAUSE}{refused.detail} ({refused.code})")
@@ -639,7 +664,7 @@ class Asking:
         elapsed = round(max(now - self._delivery.attempt.begun_at, 0.0), 3)
         return {
             "attempt": self._seated.failed + 1,
-            "limit_seconds": self._limit,
+            "limit_seconds": self._time.limit_s,
             "elapsed": elapsed,
         }
 
@@ -664,7 +689,7 @@ class Asking:
         if outcome is Ending.ANSWERED and not self._turn:
             self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:
-            self._lose(self._fault, now)
+            self._lose(self._charges.fault, now)
             return
         if self._trouble is not None:
             self._trouble.drop()
@@ -686,7 +711,7 @@ class Asking:
                     by_address=by_address,
                     receipt=answer.receipt,
                     talk=answer.talk,
-                    took=self._took(now),
+                    took=self._time.took(now),
                 )
             )
             self._on_settled(question.seat, now)
@@ -736,27 +761,21 @@ class Asking:
         if not self._asks_manager(fault.code):
             self._end_at_fault(fault, now)
             return
-        self._fault = fault
+        self._charges.fault = fault
         if self._trouble is None:
             question = self._question
             self._trouble = Trouble(self._context, question.match, question.seat, self._decided, self._ask_again)
         self._trouble.begin(fault.code, now)
 
     def _decided(self, now: float) -> None:
-        self._end_at_fault(self._fault, now)
+        self._end_at_fault(self._charges.fault, now)
 
     def _ask_again(self, now: float) -> None:
         """Ask once more while the match waits. The attempt does not count, whatever becomes of it."""
         self._delivery = self._prepared(None)
         # The player's clock stood still while the match waited.
-        self._asked_at = now
+        self._time.asked_at = now
         self._context.calls.deliver([self._delivery], now)
-
-    def _took(self, now: float) -> float:
-        """Return what a choice costs on the player's clock: the time since we asked, not that of our own restarts."""
-        if self._clock_s is None or self._asked_at is None:
-            return 0.0
-        return round(max(now - self._asked_at, 0.0), 3)
 
     def _refuse_fallback(self, provenance: Provenance, now: float) -> None:
         """End the match of a player whose language model did not choose: this league accepts no other choice."""
@@ -773,8 +792,8 @@ class Asking:
         receipt: str | None = None,
         provenance: Provenance | None = None,
     ) -> None:
-        if self._last_error is not None:
-            self._send_error(self._last_error, now)
+        if self._charges.unsent_error is not None:
+            self._send_error(self._charges.unsent_error, now)
         event = PlayerFaulted(
             at=now,
             **self._about,
