@@ -372,7 +372,7 @@ BUGS = (
     Bug(
         "a match does not wait though it was interrupted",
         "manager/trouble.py",
-        "        return is_interrupted and match.interruptions <= MOST_HELD\n",
+        "        return is_interrupted and match.excuses.interruptions <= MOST_HELD\n",
         "        return False\n",
         faults=0.4,
         outages=1.0,
@@ -667,7 +667,7 @@ BUGS = (
     Bug(
         "a match that is decided is played again when its referee is lost",
         "manager/assignments.py",
-        "        if match.released is not None:\n",
+        "        if match.current.released is not None:\n",
         "        if False:\n",
         faults=0.0,
         rogues=1.0,

@@ -567,7 +567,7 @@ class Assignments(ManagerPart):
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
-        if match.released is not None:
+        if match.current.released is not None:
             # The match is decided: everything that decides it was handed in before its referee was lost.
             self.draws.decide(match, now)
             return

@@ -68,7 +68,7 @@ class SharedDraws(ManagerPart):
         request = read.open()
         assert isinstance(request, DrawRequest)
         match = self._match_of(request, referee)
-        released = match.released
+        released = match.current.released
         if released is None:
             released = self._release(match, request, now)
         elif not _is_same(released, request):
@@ -89,10 +89,10 @@ class SharedDraws(ManagerPart):
         if match is None:
             raise PeerError("E014", f"there is no match {request.match_id[:80]!r}")
         is_holder = match.referee_id == referee.agent_id and match.attempt == request.attempt
-        is_open = match.status == "ASSIGNED" or match.released is not None
+        is_open = match.status == "ASSIGNED" or match.current.released is not None
         if referee.is_player or not is_holder or not is_open:
             raise PeerError("E016", f"attempt {request.attempt} of {match.match_id} is not yours")
-        if not match.share_commitment:
+        if not match.current.share_commitment:
             raise PeerError("E023", f"the draw of {match.match_id} is not shared")
         return match
 
@@ -101,7 +101,9 @@ class SharedDraws(ManagerPart):
         settings = self._ledger.settings
         try:
             seed = bytes.fromhex(request.draw_seed)
-            promised = draw.commitment(seed, settings.league_id, match.match_id, match.attempt, match.share_commitment)
+            promised = draw.commitment(
+                seed, settings.league_id, match.match_id, match.attempt, match.current.share_commitment
+            )
         except ValueError:
             promised = ""
         if promised != request.draw_commitment:
@@ -162,7 +164,7 @@ class SharedDraws(ManagerPart):
 
     def contradicts(self, match: ScheduledMatch, details: Object, referee: Member, now: float) -> bool:
         """True if a report says something else than what was handed in. Then we must decide the match."""
-        released = match.released
+        released = match.current.released
         if released is None:
             return False
         decided = self._details(match, released)
@@ -174,7 +176,7 @@ class SharedDraws(ManagerPart):
 
     def decide(self, match: ScheduledMatch, now: float) -> None:
         """Record the result of a match whose referee will not report it."""
-        released = match.released
+        released = match.current.released
         assert released is not None
         details = self._details(match, released)
         verdict = self._game.wire.verdict(details, match.players)
@@ -210,7 +212,7 @@ class SharedDraws(ManagerPart):
             "draw_seed": released.draw_seed,
             "draw_commitment": released.draw_commitment,
             "draw_share": released.draw_share,
-            "share_commitment": match.share_commitment,
+            "share_commitment": match.current.share_commitment,
             "receipts": released.receipts,
         }
 

@@ -86,6 +86,32 @@ def basis_of(result: ResultInForce, found: events.EvidenceFound | None) -> Basis
     return Basis("by_referee", tuple(result.points))
 
 
+class CurrentAttempt(Struct):
+    """What belongs to the current attempt of a match alone."""
+
+    share_commitment: str = ""
+    """The promise of our share of its draw; empty if the referee draws alone."""
+    released: events.DrawReleased | None = None
+    """What the referee handed in for our share: the match is decided."""
+    pauses: dict[str, Pause] = {}
+    """The last question that waited for each player."""
+    allowed: dict[str, events.LossAllowed] = {}
+    """The technical losses that its referee asked about and may decide, by player."""
+
+
+class Excuses(Struct):
+    """Why a player need not be to blame for its technical loss."""
+
+    interrupted: int = 0
+    """The last attempt during which the manager or the referee was gone."""
+    interruptions: int = 0
+    """How often that happened."""
+    players: set[str] = set()
+    """The players that were waited for since."""
+    held: int = 0
+    """How often a technical loss was refused or voided because of that, or because of an outage."""
+
+
 class ScheduledMatch(Struct):
     """A match of the schedule.
 
@@ -103,29 +129,15 @@ class ScheduledMatch(Struct):
     tries: int = 0
     """Attempts that count since it was scheduled, voided or unparked, or since its referee came back."""
     result: ResultInForce | None = None
-    interrupted: int = 0
-    """The last attempt during which its manager or its referee was gone."""
-    interruptions: int = 0
-    """How often that happened."""
-    excused: set[str] = set()
-    """The players that were waited for since."""
-    held: int = 0
-    """How often a technical loss was refused or voided because of that, or because of an outage."""
+    current: CurrentAttempt = field(default_factory=CurrentAttempt)
+    excuses: Excuses = field(default_factory=Excuses)
     claim: events.ReportHeld | None = None
     """The report of a REPORTED match."""
     disputed: str = ""
     """Why such a report does not count; the match is PARKED until the operator decides."""
-    pauses: dict[str, Pause] = {}
-    """The last question of the current attempt that waited for each player."""
-    allowed: dict[str, events.LossAllowed] = {}
-    """The technical losses of the current attempt that its referee asked about and may decide, by player."""
     found: events.EvidenceFound | None = None
     """What was found out about the result in force after it was accepted."""
     protests: list[events.ProtestReceived] = []
-    share_commitment: str = ""
-    """The promise of our share of this attempt's draw; empty if the referee draws alone."""
-    released: events.DrawReleased | None = None
-    """What the referee handed in for our share: the match is decided."""
 
     @property
     def players(self) -> tuple[str, str]:
@@ -470,12 +482,9 @@ class Ledger(Struct):
         match.status = "ASSIGNED"
         match.referee_id = event.referee_id
         match.attempt = event.attempt
-        match.share_commitment = event.share_commitment
-        match.released = None
+        match.current = CurrentAttempt(event.share_commitment)
         match.found = None
         match.tries += 1
-        match.pauses = {}
-        match.allowed = {}
         self.in_play.holdings[event.referee_id][event.match_id] = None
 
     def _assignments_sent(self, event: events.AssignmentsSent) -> None:
@@ -542,7 +551,7 @@ class Ledger(Struct):
                 member.absent = False
         if is_technical and self.latest_round is not None:
             # Losses that we were asked about are decided for good.
-            unreached = tuple(player for player in excusable(event, players) if player not in match.allowed)
+            unreached = tuple(player for player in excusable(event, players) if player not in match.current.allowed)
             if unreached:
                 self.latest_round.out_of_reach[event.match_id] = unreached
                 self.latest_round.unchecked[event.match_id] = None
@@ -619,7 +628,7 @@ class Ledger(Struct):
             self.deviations.add((player, code, requirement))
 
     def _draw_released(self, event: events.DrawReleased) -> None:
-        self.matches[event.match_id].released = event
+        self.matches[event.match_id].current.released = event
 
     def _evidence_found(self, event: events.EvidenceFound) -> None:
         self.matches[event.match_id].found = event
@@ -638,7 +647,7 @@ class Ledger(Struct):
         match.tries = 0
         # A result that the operator voids has no reason of ours.
         if event.why:
-            match.held += 1
+            match.excuses.held += 1
         # A loss is listed in the round that was played when it was reported, which need not be that of its match.
         for scheduled_round in self.rounds:
             scheduled_round.out_of_reach.pop(event.match_id, None)
@@ -707,33 +716,33 @@ class Ledger(Struct):
 
     def _interrupted(self, event: events.MatchInterrupted) -> None:
         match = self.matches[event.match_id]
-        match.interrupted = event.attempt
-        match.interruptions += 1
-        match.excused = set()
+        match.excuses.interrupted = event.attempt
+        match.excuses.interruptions += 1
+        match.excuses.players = set()
 
     def _match_paused(self, event: events.MatchPaused) -> None:
         match = self.matches[event.match_id]
-        match.pauses[event.player_id] = Pause(event.turn, event.cause, event.at)
-        match.allowed.pop(event.player_id, None)
+        match.current.pauses[event.player_id] = Pause(event.turn, event.cause, event.at)
+        match.current.allowed.pop(event.player_id, None)
         member = self.roster.members[event.player_id]
         if event.cause == "model":
             member.model_pauses += 1
             return
         if event.cause == "interrupted":
             # The pause makes up for the interruption. Another one has to happen for another pause.
-            match.excused.add(event.player_id)
+            match.excuses.players.add(event.player_id)
         if event.behind:
             member.gone_behind += 1
 
     def _loss_allowed(self, event: events.LossAllowed) -> None:
-        self.matches[event.match_id].allowed[event.player_id] = event
+        self.matches[event.match_id].current.allowed[event.player_id] = event
 
     def _held(self, event: events.MatchHeld) -> None:
         match = self.matches[event.match_id]
         self.in_play.wait(match)
         # It was nobody's fault, so the attempt does not count.
         match.tries -= 1
-        match.held += 1
+        match.excuses.held += 1
         for player in event.declined:
             self.roster.members[player].model_pauses += 1
 

@@ -151,7 +151,7 @@ class Messages(ManagerPart):
             record_wanted=True,
             trust=None if settings.trust == "tokens" else settings.trust,
             fallbacks_refused=True if settings.fallback == "refuse" else None,
-            share_commitment=match.share_commitment or None,
+            share_commitment=match.current.share_commitment or None,
         )
 
     def _about_player(self, seat: str, player: Member, referee: Member, match: ScheduledMatch) -> dict[str, Any]:

@@ -190,7 +190,7 @@ class Outages(ManagerPart):
         assert latest_round is not None, "outages are on"
         for match_id in list(latest_round.unchecked):
             match = self._ledger.matches[match_id]
-            if match.held < MOST_HELD:
+            if match.excuses.held < MOST_HELD:
                 self._void(match, AWAY, now)
         self.bind()
 
@@ -214,7 +214,7 @@ class Outages(ManagerPart):
     def interrupt(self, match: ScheduledMatch, why: str, now: float) -> None:
         """Excuse the players of a match that can't be reached in this attempt."""
         # One interruption is enough until somebody was excused by it.
-        is_new = match.interrupted != match.attempt or bool(match.excused)
+        is_new = match.excuses.interrupted != match.attempt or bool(match.excuses.players)
         if self.is_on and is_new:
             self.context.happened(
                 MatchInterrupted(
@@ -458,13 +458,13 @@ class Outages(ManagerPart):
             if outage is not None and (player in outage.missing or player in self.gone):
                 return "the league waits for players that are gone"
         # A limit, or a match whose referee is restarted again and again would never end.
-        if losers and match.interrupted == match.attempt and match.held < MOST_HELD:
+        if losers and match.excuses.interrupted == match.attempt and match.excuses.held < MOST_HELD:
             return "it was interrupted"
         return None
 
     def _excusable(self, match: ScheduledMatch, result: ResultAccepted) -> tuple[str, ...]:
         """Return the losers that an outage may excuse. A loss that we were asked about is decided."""
-        return tuple(player for player in excusable(result, match.players) if player not in match.allowed)
+        return tuple(player for player in excusable(result, match.players) if player not in match.current.allowed)
 
     def hold(
         self,

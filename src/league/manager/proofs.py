@@ -57,7 +57,7 @@ class Proofs(ManagerPart):
 
     def _is_out_of_reach(self, match: ScheduledMatch, player: str, details: Object) -> bool:
         """True if our own last call to this player failed, too: the probe for its referee's question, if it asked."""
-        allowed = match.allowed.get(player)
+        allowed = match.current.allowed.get(player)
         if allowed is not None:
             return allowed.reached is False
         referee = self._ledger.roster.members.get(match.referee_id or "")
@@ -116,7 +116,7 @@ class Proofs(ManagerPart):
             match.match_id,
             match.attempt,
             match.players,
-            match.share_commitment,
+            match.current.share_commitment,
             match.referee_id or "",
         )
 

@@ -239,7 +239,7 @@ class Scoring(ManagerPart):
         # In a game without chance there is no draw to prove.
         draw_is_proven = draw.proves_all(seed, *name, verdict.draws)
         if "drawn_number" in details:
-            share = details.get("draw_share") if match.share_commitment else None
+            share = details.get("draw_share") if match.current.share_commitment else None
             draw_is_proven = draw.proves(seed, *name, details["drawn_number"], share)
         if status == "TECHNICAL_LOSS":
             proof = self.proofs.of_loss(match, winner, details)

@@ -164,17 +164,19 @@ class Troubles(ManagerPart):
     def _is_to_be_excused(self, trouble: OpenTrouble) -> bool:
         """True if the attempt was interrupted and the player was not waited for since."""
         match = trouble.match
-        is_interrupted = match.interrupted == match.attempt and trouble.asked.player_id not in match.excused
+        is_interrupted = (
+            match.excuses.interrupted == match.attempt and trouble.asked.player_id not in match.excuses.players
+        )
         # A limit, or a match whose referee is restarted again and again would never end.
-        return is_interrupted and match.interruptions <= MOST_HELD
+        return is_interrupted and match.excuses.interruptions <= MOST_HELD
 
     def _has_waited(self, trouble: OpenTrouble, cause: str) -> bool:
         """True if this question has waited for this reason."""
-        pause = trouble.match.pauses.get(trouble.asked.player_id)
+        pause = trouble.match.current.pauses.get(trouble.asked.player_id)
         return pause is not None and pause.turn == trouble.asked.turn and pause.cause == cause
 
     def _is_pausing(self, trouble: OpenTrouble, now: float) -> bool:
-        since = trouble.match.pauses[trouble.asked.player_id].since
+        since = trouble.match.current.pauses[trouble.asked.player_id].since
         return since <= now < since + PAUSE_S
 
     # --- probing ------------------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ class Troubles(ManagerPart):
         match = trouble.match
         player = self.context.member(trouble.asked.player_id)
         is_first_loss = not player.technical_losses
-        is_first_pause = match.interrupted != match.attempt
+        is_first_pause = match.excuses.interrupted != match.attempt
         if player.receipts and is_first_loss and is_first_pause and not self.has_shown_token(player):
             self.outages.interrupt(match, f"{player.agent_id} may not have its token yet", now)
 

@@ -72,7 +72,7 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
         for match_id in matches:
             match = ledger.matches[match_id]
             sentence = f"{match_id}: {match.player_a} against {match.player_b}, with {referee_id}"
-            waiting = [player for player in match.pauses if player not in match.allowed]
+            waiting = [player for player in match.current.pauses if player not in match.current.allowed]
             if waiting:
                 sentence += f"; it had to wait for {' and '.join(waiting)}"
             yield sentence

@@ -60,9 +60,9 @@ def report(league: Managed, share: str, **changed: Any) -> Object:
         "choices": {"P01": "even", "P02": "odd"},
         "drawn_number": number,
         "draw_seed": SEED.hex(),
-        "draw_commitment": draw.commitment(SEED, LEAGUE, "R1M1", match.attempt, match.share_commitment),
+        "draw_commitment": draw.commitment(SEED, LEAGUE, "R1M1", match.attempt, match.current.share_commitment),
         "draw_share": share,
-        "share_commitment": match.share_commitment,
+        "share_commitment": match.current.share_commitment,
         **changed,
     }
     return message
