@@ -483,7 +483,7 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
 def _agents(manager: LeagueManager) -> Iterator[AgentView]:
     """Referees first, then players."""
     ledger = manager.ledger
-    deviations = Counter(agent_id for agent_id, _, _ in ledger.deviations)
+    deviations = Counter(agent_id for agent_id, _, _ in ledger.irregularities.deviations)
 
     def place(member: Member) -> tuple[bool, str]:
         return member.is_player, member.agent_id

@@ -144,7 +144,7 @@ def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, Named]
 
 
 def _deviations(manager: LeagueManager, player_id: str) -> Iterator[DeviationView]:
-    for agent_id, code, requirement in sorted(manager.ledger.deviations):
+    for agent_id, code, requirement in sorted(manager.ledger.irregularities.deviations):
         if agent_id == player_id:
             clause = clause_of(code, requirement)
             # A referee of others may have sent a code that is none of ours.

@@ -259,7 +259,7 @@ BUGS = (
     Bug(
         "who comes late is admitted and forgotten",
         "manager/rounds.py",
-        "if not ledger.late or ledger.current_round < len(ledger.rounds):",
+        "if not ledger.roster.late or ledger.current_round < len(ledger.rounds):",
         "if True:",
         faults=0.0,
         late=2,
@@ -426,7 +426,7 @@ BUGS = (
     Bug(
         "a league that waits for players never goes on",
         "manager/ledger.py",
-        "            self.outage = None\n",
+        "            outages.of_league = None\n",
         "",
         faults=0.0,
         outages=1.0,

@@ -111,7 +111,7 @@ def _joined(manager: LeagueManager, event: events.AgentRegistered) -> str:
     sentence = f"{_member(manager, event.agent_id)} registered, at {event.endpoint}"
     if event.came_openly:
         sentence += "; it came in openly, without key or approval"
-    if event.agent_id in manager.ledger.late:
+    if event.agent_id in manager.ledger.roster.late:
         return f"{sentence}; it is late, and plays the matches it missed in extra rounds at the end"
     return f"{sentence} ({present} of {max(present, needed)}){_speechless(manager, event.agent_id)}"
 
@@ -259,7 +259,7 @@ def _was_right_before(manager: LeagueManager, event: events.MatchRecordKept, pla
     """True if the same referee has taken this player's answers before, and never recorded a wrong token."""
     # A referee records each kind of deviation once: what it records now, it did not see in earlier matches.
     codes = set()
-    for player, code, requirement in manager.ledger.deviations:
+    for player, code, requirement in manager.ledger.irregularities.deviations:
         if player == player_id and requirement == WRONG_TOKEN:
             codes.add(code)
     # Missing before and wrong now, or the reverse: it was never right.

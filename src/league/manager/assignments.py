@@ -187,7 +187,7 @@ class Assignments(ManagerPart):
 
     def _unusual_agents(self) -> Collection[str]:
         """Return the agents that deviate, or are called in another convention than that of the documents."""
-        unusual = {agent_id for agent_id, _, _ in self._ledger.deviations}
+        unusual = {agent_id for agent_id, _, _ in self._ledger.irregularities.deviations}
         for member in self._ledger.roster.members.values():
             if member.convention != Convention.SPEC.value:
                 unusual.add(member.agent_id)

@@ -308,7 +308,7 @@ class Broadcasts(ManagerPart):
             ledger.finished_rounds,
             announceable_round,
             ledger.current_round,
-            ledger.edition,
+            ledger.controls.reopened,
             is_over,
             len(ledger.roster.members),
         )

@@ -280,7 +280,7 @@ class LeagueManager(RoleMachine):
     def refused_reports(self) -> list[RequestRefused]:
         """The refused reports of matches that are being played, for each match the newest."""
         newest = {}
-        for refusal in self._ledger.refusals:
+        for refusal in self._ledger.irregularities.refusals:
             match = self._ledger.matches.get(refusal.match_id)
             is_played = match is not None and match.status == "ASSIGNED" and match.attempt == refusal.attempt
             if is_played and refusal.request == "report":

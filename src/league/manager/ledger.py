@@ -29,7 +29,7 @@ from msgspec import Struct, field, structs
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
 from league.manager.excuses import excusable
-from league.manager.roster import Roster
+from league.manager.roster import Member, Roster
 from league.manager.standings import Decided, StandingsTable
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
@@ -229,6 +229,8 @@ class OperatorControls(Struct):
     start_ordered: bool = False
     closed: bool = False
     """No match may be played again."""
+    reopened: int = 0
+    """How often the league was reopened after its end."""
     orders: dict[str, str] = {}
     """The keys of orders that were carried out, and what they were."""
 
@@ -247,6 +249,57 @@ class RecordedEvent(Struct):
 _RECORD = msgspec.json.Decoder(list[RecordedEvent])
 
 
+class Irregularities(Struct):
+    """How agents departed from the documents, and what was refused. Both are bounded: a record of a match may say
+    anything, and as much as it likes."""
+
+    deviations: set[tuple[str, str, str]] = set()
+    """Accepted deviations: agent, error code and requirement."""
+    refusals: list[events.RequestRefused] = []
+    """Registrations and reports that were refused, and answers that referees refused."""
+
+    def add_deviation(self, player: str, code: str, requirement: str) -> None:
+        """Keep a deviation that is named in a record."""
+        if code not in ERRORS or len(requirement) > LONGEST_CLAUSE:
+            return
+        count = sum(agent_id == player for agent_id, _, _ in self.deviations)
+        if count < MAX_DEVIATIONS:
+            self.deviations.add((player, code, requirement))
+
+    def add_refused_answer(self, kept: events.MatchRecordKept, member: Member, recorded: RecordedEvent) -> None:
+        """Keep an answer of a player that its referee refused, once per player and code."""
+        player = member.agent_id
+        code = str(recorded.code)
+        earlier = [refusal for refusal in self.refusals if refusal.request == "answer"]
+        is_known = any((refusal.name, refusal.code) == (player, code) for refusal in earlier)
+        if is_known or code not in ERRORS or len(earlier) >= MAX_REFUSED_ANSWERS:
+            return
+        self.refusals.append(
+            events.RequestRefused(
+                at=kept.at,
+                request="answer",
+                role="player",
+                name=player,
+                endpoint=member.endpoint,
+                code=code,
+                detail=without_tokens(str(recorded.detail))[:LONGEST_DETAIL],
+                match_id=kept.match_id,
+                attempt=kept.attempt,
+            )
+        )
+
+
+class OutagesInForce(Struct):
+    """The outages that the league waits for."""
+
+    of_league: events.OutageBegan | None = None
+    """Set while the league waits for players that are gone."""
+    by_address: dict[str, events.OutageBegan] = {}
+    """While only the matches of the players at an address wait."""
+    past_by_address: dict[str, int] = {}
+    """How often that was so before."""
+
+
 class Ledger(Struct):
     """The state of a league."""
 
@@ -258,26 +311,13 @@ class Ledger(Struct):
     rounds: list[ScheduledRound] = []
     matches: dict[str, ScheduledMatch] = {}
     matches_of: dict[str, list[str]] = {}
-    late: list[str] = []
-    """Players that came after the start and have no place in the schedule yet."""
     current_round: int = 0
     finished_rounds: int = 0
-    undecided: int = 0
     in_play: MatchesInPlay = field(default_factory=MatchesInPlay)
     standings: StandingsTable = field(default_factory=StandingsTable)
     champion: str | None = None
-    edition: int = 0
-    """How often the league was reopened after its end."""
-    outage: events.OutageBegan | None = None
-    """Set while the league waits for players that are gone."""
-    address_outages: dict[str, events.OutageBegan] = {}
-    """By address, while only the matches of its players wait."""
-    past_address_outages: dict[str, int] = {}
-    """How often that was so before."""
-    deviations: set[tuple[str, str, str]] = set()
-    """Accepted deviations: agent, error code and requirement."""
-    refusals: list[events.RequestRefused] = []
-    """Registrations and reports that were refused, and answers that referees refused."""
+    outages: OutagesInForce = field(default_factory=OutagesInForce)
+    irregularities: Irregularities = field(default_factory=Irregularities)
 
     def apply(self, event: Event) -> None:
         """Make one event true."""
@@ -294,9 +334,14 @@ class Ledger(Struct):
         return self.state == "LEAGUE_COMPLETED"
 
     @property
+    def undecided(self) -> int:
+        """The number of matches without a result in force."""
+        return sum(scheduled_round.undecided for scheduled_round in self.rounds)
+
+    @property
     def is_held(self) -> bool:
         """True while the league is paused by the operator or waits for players that are gone."""
-        return self.controls.paused or self.outage is not None
+        return self.controls.paused or self.outages.of_league is not None
 
     @property
     def latest_round(self) -> ScheduledRound | None:
@@ -316,9 +361,9 @@ class Ledger(Struct):
         if not self.is_finished:
             return None
         # A league that was reopened ends again, and its members hear of that end, too.
-        has_heard_of_end = last.kind == "league_completed" and last.edition == self.edition
+        has_heard_of_end = last.kind == "league_completed" and last.edition == self.controls.reopened
         if last.kind in ("round_completed", "league_completed") and not has_heard_of_end:
-            return events.Bulletin("league_completed", last.round_id, self.edition)
+            return events.Bulletin("league_completed", last.round_id, self.controls.reopened)
         return None
 
     def has_referees(self, round_id: int) -> bool:
@@ -367,11 +412,11 @@ class Ledger(Struct):
         self.matches_of[event.agent_id] = []
         if self.rounds:
             # The league has started: this player has a row in the table, but no match yet.
-            self.late.append(event.agent_id)
+            self.roster.late.append(event.agent_id)
             self.standings.version += 1
 
     def _refused(self, event: events.RequestRefused) -> None:
-        self.refusals.append(event)
+        self.irregularities.refusals.append(event)
 
     def _applied(self, event: events.AgentApplied) -> None:
         self.roster.applicants.enter(event)
@@ -431,7 +476,7 @@ class Ledger(Struct):
         self.roster.members[event.agent_id].dispatch_method = event.method
 
     def _deviation(self, event: events.DeviationRecorded) -> None:
-        self.deviations.add((event.agent_id, event.code, event.requirement))
+        self.irregularities.deviations.add((event.agent_id, event.code, event.requirement))
 
     def _delivered(self, event: events.BulletinsDelivered) -> None:
         for agent_id, bulletin in event.bulletins.items():
@@ -440,13 +485,12 @@ class Ledger(Struct):
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
     def _scheduled(self, event: events.ScheduleMade) -> None:
-        self.late.clear()
+        self.roster.late.clear()
         first_new_round = len(self.rounds) + 1
         rounds = zip(event.rounds, event.byes, strict=True)
         for round_id, (pairings, bye) in enumerate(rounds, first_new_round):
             match_ids = [pairing.match_id for pairing in pairings]
             self.rounds.append(ScheduledRound(match_ids, bye, len(pairings)))
-            self.undecided += len(pairings)
             for pairing in pairings:
                 match = ScheduledMatch(
                     pairing.match_id,
@@ -563,7 +607,6 @@ class Ledger(Struct):
         match.result = event
         # Counted here, so that nobody has to look at all matches to know whether a round is over.
         self.rounds[match.round_id - 1].undecided -= 1
-        self.undecided -= 1
         self._count(match, event)
 
     def _count(
@@ -592,40 +635,11 @@ class Ledger(Struct):
                 member.convention = convention_of(str(recorded.convention)).value
             elif recorded.event == "PlayerDeviated":
                 code = str(recorded.code)
-                self._deviated(member.agent_id, code, str(recorded.requirement))
+                self.irregularities.add_deviation(member.agent_id, code, str(recorded.requirement))
                 if code in REFUSED_BY_STRICT:
                     member.told.add(code)
             elif recorded.event == "AnswerRefused":
-                self._answer_refused(event, member.agent_id, recorded)
-
-    def _answer_refused(self, event: events.MatchRecordKept, player: str, recorded: RecordedEvent) -> None:
-        """Keep an answer of a player that its referee refused, once per player and code."""
-        code = str(recorded.code)
-        earlier = [refusal for refusal in self.refusals if refusal.request == "answer"]
-        is_known = any((refusal.name, refusal.code) == (player, code) for refusal in earlier)
-        if is_known or code not in ERRORS or len(earlier) >= MAX_REFUSED_ANSWERS:
-            return
-        self.refusals.append(
-            events.RequestRefused(
-                at=event.at,
-                request="answer",
-                role="player",
-                name=player,
-                endpoint=self.roster.members[player].endpoint,
-                code=code,
-                detail=without_tokens(str(recorded.detail))[:LONGEST_DETAIL],
-                match_id=event.match_id,
-                attempt=event.attempt,
-            )
-        )
-
-    def _deviated(self, player: str, code: str, requirement: str) -> None:
-        """Keep a deviation, within limits: a record may say anything, and as much as it likes."""
-        if code not in ERRORS or len(requirement) > LONGEST_CLAUSE:
-            return
-        count = sum(agent_id == player for agent_id, _, _ in self.deviations)
-        if count < MAX_DEVIATIONS:
-            self.deviations.add((player, code, requirement))
+                self.irregularities.add_refused_answer(event, member, recorded)
 
     def _draw_released(self, event: events.DrawReleased) -> None:
         self.matches[event.match_id].current.released = event
@@ -653,7 +667,6 @@ class Ledger(Struct):
             scheduled_round.out_of_reach.pop(event.match_id, None)
             scheduled_round.unchecked.pop(event.match_id, None)
         self.round_of(match).undecided += 1
-        self.undecided += 1
         if event.key:
             self.controls.orders[event.key] = f"replay-match {event.match_id}"
         # Nothing of a finished round is played while another one is: it waits until no round is open.
@@ -681,19 +694,20 @@ class Ledger(Struct):
 
     def _outage_began(self, event: events.OutageBegan) -> None:
         if event.origin:
-            self.address_outages[event.origin] = event
+            self.outages.by_address[event.origin] = event
         else:
-            self.outage = event
+            self.outages.of_league = event
 
     def _outage_ended(self, event: events.OutageEnded) -> None:
+        outages = self.outages
         if event.origin:
-            began = self.address_outages.pop(event.origin)
-            self.past_address_outages[event.origin] = self.past_address_outages.get(event.origin, 0) + 1
+            began = outages.by_address.pop(event.origin)
+            outages.past_by_address[event.origin] = outages.past_by_address.get(event.origin, 0) + 1
         else:
-            assert self.outage is not None
-            began = self.outage
+            assert outages.of_league is not None
+            began = outages.of_league
             self.rounds[began.round_id - 1].held_s += max(event.lasted_s, LEAST_HOLD_S)
-            self.outage = None
+            outages.of_league = None
         if event.key:
             self.controls.orders[event.key] = "resume"
         # A call that began while they were gone may fail only now.
@@ -754,7 +768,7 @@ class Ledger(Struct):
     def _reopened(self, event: events.LeagueReopened) -> None:
         self.state = "RUNNING_LEAGUE"
         self.champion = None
-        self.edition += 1
+        self.controls.reopened += 1
         self.roster.changes += 1
         # Members that were told of the end are members again; withdrawn players stay out.
         for member in self.roster.members.values():

@@ -81,7 +81,7 @@ class ManagerContext(Context):
                 agent_id,
                 deviation.code,
                 deviation.requirement,
-            ) not in self.ledger.deviations:
+            ) not in self.ledger.irregularities.deviations:
                 self.happened(
                     DeviationRecorded(
                         at=now,
@@ -164,7 +164,7 @@ class ManagerContext(Context):
             endpoint=tokens.hidden_in(refused.endpoint),
             detail=tokens.hidden_in(refused.detail),
         )
-        earlier = [refusal for refusal in self.ledger.refusals if refusal.request == refused.request]
+        earlier = [refusal for refusal in self.ledger.irregularities.refusals if refusal.request == refused.request]
         limit = MAX_REFUSALS
         if refused.match_id:
             limit = MAX_REFUSALS_OF_MATCH

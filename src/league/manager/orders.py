@@ -81,12 +81,12 @@ class OperatorOrders(ManagerPart):
 
     def _resume(self, order: Operate, now: float) -> None:
         self._running()
-        addresses = list(self._ledger.address_outages)
+        addresses = list(self._ledger.outages.by_address)
         if not self._ledger.is_held and not addresses:
             raise PeerError("E023", "the league is not paused, and waits for nobody")
         if self._ledger.controls.paused:
             self.context.happened(LeagueResumed(at=now, key=order.key))
-        if self._ledger.outage is not None:
+        if self._ledger.outages.of_league is not None:
             self.outages.end("operator", now, order.key)
         for origin in addresses:
             self.outages.end("operator", now, order.key, origin)

@@ -103,13 +103,13 @@ class Outages(ManagerPart):
     @property
     def is_holding(self) -> bool:
         """True while neither matches nor rounds may start or end."""
-        return self._ledger.outage is not None or self.on_first_survey is not None or self._survey.is_binding
+        return self._ledger.outages.of_league is not None or self.on_first_survey is not None or self._survey.is_binding
 
     @property
     def reason(self) -> str | None:
         """Why the league waits for players, if it does."""
-        if self._ledger.outage is not None:
-            return self._ledger.outage.reason
+        if self._ledger.outages.of_league is not None:
+            return self._ledger.outages.of_league.reason
         if self.on_first_survey is not None:
             return "the manager was away: the players are asked whether they are there"
         return None
@@ -131,9 +131,9 @@ class Outages(ManagerPart):
 
     def waits_for(self, player: str) -> OutageBegan | None:
         """Return the outage in which matches wait for this player, if there is one."""
-        if self._ledger.outage is not None:
-            return self._ledger.outage
-        for outage in self._ledger.address_outages.values():
+        if self._ledger.outages.of_league is not None:
+            return self._ledger.outages.of_league
+        for outage in self._ledger.outages.by_address.values():
             if player in outage.missing:
                 return outage
         return None
@@ -235,9 +235,9 @@ class Outages(ManagerPart):
         # Dispatching at once would make players lose that went down together with this process.
         self.on_first_survey = then
         self._was_away(now)
-        if self._ledger.outage is not None:
+        if self._ledger.outages.of_league is not None:
             self._hold("", now)
-        for origin in self._ledger.address_outages:
+        for origin in self._ledger.outages.by_address:
             self._hold(origin, now)
 
     # --- probing ------------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class Outages(ManagerPart):
             survey.is_binding = False
         else:
             self._look_at_addresses(now)
-            if self._ledger.outage is not None:
+            if self._ledger.outages.of_league is not None:
                 self._look(now)
             else:
                 self._judge(now)
@@ -303,7 +303,7 @@ class Outages(ManagerPart):
     def _go_on(self, now: float) -> None:
         """After a restart, begin what had to wait when nothing holds the league any more."""
         then = self.on_first_survey
-        if then is not None and self._ledger.outage is None:
+        if then is not None and self._ledger.outages.of_league is None:
             self.on_first_survey = None
             then(now)
 
@@ -338,8 +338,8 @@ class Outages(ManagerPart):
             players_at.setdefault(self.context.member(player).origin, []).append(player)
         empty = {}
         for origin, players in players_at.items():
-            is_new = origin not in ledger.address_outages
-            may_wait = ledger.past_address_outages.get(origin, 0) < MOST_AT_ADDRESS
+            is_new = origin not in ledger.outages.by_address
+            may_wait = ledger.outages.past_by_address.get(origin, 0) < MOST_AT_ADDRESS
             if not is_new or not may_wait or len(players) < FEWEST_AT_ADDRESS or not set(players) <= set(missing):
                 continue
             # On loopback, and behind one address for most of the league, an address says nothing.
@@ -387,7 +387,7 @@ class Outages(ManagerPart):
 
     def _probe_later(self, now: float) -> None:
         def probe(_: float) -> None:
-            is_waiting = self._ledger.outage is not None or bool(self._ledger.address_outages)
+            is_waiting = self._ledger.outages.of_league is not None or bool(self._ledger.outages.by_address)
             self._survey.is_wanted = self._survey.is_wanted or is_waiting
 
         self.context.timers.set("probe players", now + PROBE_AGAIN_S, probe)
@@ -408,7 +408,7 @@ class Outages(ManagerPart):
     def _look_at_addresses(self, now: float) -> None:
         """End the outage of an address if all its players are back, or do not take part any more."""
         counted = self._counted()
-        for origin, outage in list(self._ledger.address_outages.items()):
+        for origin, outage in list(self._ledger.outages.by_address.items()):
             if any(player in self.gone and player in counted for player in outage.missing):
                 self._probe_later(now)
             else:
@@ -422,7 +422,7 @@ class Outages(ManagerPart):
         origin: str = "",
     ) -> None:
         """Let the league go on, or the matches of one address."""
-        outage = self._ledger.address_outages.get(origin, self._ledger.outage)
+        outage = self._ledger.outages.by_address.get(origin, self._ledger.outages.of_league)
         assert outage is not None, "only an outage that has begun can end"
         awaited = outage.missing if origin else self._counted()
         missing = tuple(player for player in awaited if player in self.gone)
@@ -438,7 +438,7 @@ class Outages(ManagerPart):
             )
         )
         self.context.timers.clear(("outage", origin))
-        if self._ledger.outage is None and not self._ledger.address_outages:
+        if self._ledger.outages.of_league is None and not self._ledger.outages.by_address:
             self.context.timers.clear("probe players")
         if not origin:
             # While the league was held, matches of dead referees stayed where they were.

@@ -260,6 +260,8 @@ class Roster(Struct):
     counts: dict[str, int] = {}
     changes: int = 0
     """Grows when a member comes or changes its state."""
+    late: list[str] = []
+    """Players that came after the start and have no place in the schedule yet."""
     applicants: Applicants = field(default_factory=Applicants)
 
     def of_role(self, role: AgentRole) -> list[Member]:

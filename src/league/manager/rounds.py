@@ -77,7 +77,10 @@ class Rounds(ManagerPart):
             # A crash may have come between the withdrawal and its walkovers, or between the last answer and SHUTDOWN.
             if member.withdrawn:
                 self.withdraw(member, now)
-            elif member.delivered.kind == "league_completed" and member.delivered.edition == self._ledger.edition:
+            elif (
+                member.delivered.kind == "league_completed"
+                and member.delivered.edition == self._ledger.controls.reopened
+            ):
                 self.context.change(member, "league_end", now)
         if self._ledger.is_running:
             self.heartbeats.begin(now)
@@ -163,12 +166,12 @@ class Rounds(ManagerPart):
         Rounds that were announced are never changed for them. Return False if there is nothing to do.
         """
         ledger = self._ledger
-        if not ledger.late or ledger.current_round < len(ledger.rounds):
+        if not ledger.roster.late or ledger.current_round < len(ledger.rounds):
             return False
         settings = ledger.settings
         schedule = extra_rounds(
             self._playing(),
-            ledger.late,
+            ledger.roster.late,
             len(ledger.rounds),
             settings.double,
             settings.rounds,

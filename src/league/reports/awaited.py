@@ -63,7 +63,7 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
     if sentence:
         yield sentence
     ledger = manager.ledger
-    for outage in ledger.address_outages.values():
+    for outage in ledger.outages.by_address.values():
         yield f"Only their matches wait: {outage.reason}."
     silent = [agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].withdrawn]
     if silent:

@@ -139,7 +139,7 @@ def match_row(match: ScheduledMatch) -> Object:
 
 def _refused_about(manager: LeagueManager, match_id: str) -> list[Object]:
     """The refused reports about a match, and the refused answers in it."""
-    refusals = [refusal for refusal in manager.ledger.refusals if refusal.match_id == match_id]
+    refusals = [refusal for refusal in manager.ledger.irregularities.refusals if refusal.match_id == match_id]
     return [fields(refusal, (*_REFUSED, "attempt")) for refusal in refusals]
 
 
@@ -181,7 +181,7 @@ def agents(manager: LeagueManager) -> Object:
     ledger = manager.ledger
     # The ledger has one set of deviations for all agents; here each agent gets its own.
     deviations: dict[str, list[Object]] = {}
-    for agent_id, code, requirement in sorted(ledger.deviations):
+    for agent_id, code, requirement in sorted(ledger.irregularities.deviations):
         deviations.setdefault(agent_id, []).append({"code": code, "requirement": requirement})
     applicants = ledger.roster.applicants
     return {
@@ -206,7 +206,7 @@ def agents(manager: LeagueManager) -> Object:
         ],
         "applicants": [fields(applicant, _APPLICANT) for applicant in applicants.waiting],
         "rejected": [fields(applicant, _APPLICANT) for applicant in applicants.rejected],
-        "refused": [fields(refusal, _REFUSED) for refusal in ledger.refusals],
+        "refused": [fields(refusal, _REFUSED) for refusal in ledger.irregularities.refusals],
     }
 
 

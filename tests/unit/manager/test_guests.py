@@ -527,9 +527,9 @@ def written(record: Sequence[Object]) -> Raw:
 def kept(*record: Object) -> set[tuple[str, str, str]]:
     league = league_of(players=2)
     event = e.MatchRecordKept(at=1.0, match_id="R1M1", attempt=1, referee_id="REF01", written=written(record))
-    before = set(league.manager.ledger.deviations)
+    before = set(league.manager.ledger.irregularities.deviations)
     league.manager.apply(event)
-    return league.manager.ledger.deviations - before
+    return league.manager.ledger.irregularities.deviations - before
 
 
 def test_what_a_referee_let_pass_of_a_player_is_on_record_against_it_once() -> None:

@@ -321,4 +321,4 @@ def test_many_refused_registrations_do_not_hide_a_stolen_token() -> None:
     for number in range(3, 150):
         league.register("player", number)
     league.request(league.report_of("R1M1") | {"auth_token": derived_tokens(league)["REF01 shows P01 in R1M1"]})
-    assert [one.request for one in league.manager.ledger.refusals].count("token") == 1
+    assert [one.request for one in league.manager.ledger.irregularities.refusals].count("token") == 1

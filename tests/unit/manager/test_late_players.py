@@ -82,7 +82,7 @@ def test_after_a_restart_nothing_of_it_is_lost() -> None:
     league = Managed(players=2, late="admit").fill()
     league.register("player", 3)
     league.restart()
-    assert league.manager.ledger.late == ["P03"]
+    assert league.manager.ledger.roster.late == ["P03"]
     league.play()
     assert met(league) == dict.fromkeys(pairs(league.manager.player_ids), 1)
 

@@ -62,7 +62,7 @@ def test_a_name_that_looks_like_one_that_is_taken_is_refused_in_strict_and_marke
         compat.register("player", 1, display_name=taken)
         compat.register("player", 2, display_name=other)
         assert shown(compat) == [taken, f"P02 {other}"]
-        assert ("P02", "E022", "REGISTER.name_lookalike") in compat.manager.ledger.deviations
+        assert ("P02", "E022", "REGISTER.name_lookalike") in compat.manager.ledger.irregularities.deviations
     assert taken in str(plain(answer)["reason"]) or "is taken" in str(plain(answer)["reason"])
     assert set(plain(answer)["context"]) == {"display_name", "suggestion"}
 
