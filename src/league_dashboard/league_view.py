@@ -363,7 +363,7 @@ def _standings(manager: LeagueManager, results: _Results, names: Mapping[str, Na
         yield StandingView(
             **views.fields(row, _STANDING),
             player=names[player],
-            technical=member.technical_losses,
+            technical=member.attendance.technical_losses,
             form=tuple(results.marks[player][-FORM:]),
             moved=ranks_before.get(player, row.rank) - row.rank,
             status=status,
@@ -491,17 +491,17 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
     for member in sorted(ledger.roster.members.values(), key=place):
         # A withdrawn player has no duty to answer.
         status = views.status_of(member)
-        if member.agent_id in manager.not_answering and not member.withdrawn:
+        if member.agent_id in manager.not_answering and not member.attendance.withdrawn:
             status = "not answering"
         yield AgentView(
             agent=Named(member.agent_id, ledger.roster.shown_name(member)),
             role=member.role,
             status=status,
             is_well=status in ("registered", "playing", "finished"),
-            technical=member.technical_losses,
+            technical=member.attendance.technical_losses,
             deviations=deviations[member.agent_id],
             endpoint=member.endpoint,
-            findings=member.findings,
+            findings=member.probed.findings,
         )
 
 

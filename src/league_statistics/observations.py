@@ -86,7 +86,7 @@ def observe(manager: LeagueManager) -> Observations:
     players = ledger.roster.of_role("player")
     by_models = models(manager)
     unrated = {model.player_id: model.display_name for model in by_models if model.not_rated}
-    technical_losses = {player.agent_id: player.technical_losses for player in players}
+    technical_losses = {player.agent_id: player.attendance.technical_losses for player in players}
     played: list[PlayedMatch] = []
     refereed: list[RefereedMatch] = []
     technical = 0
@@ -108,7 +108,7 @@ def observe(manager: LeagueManager) -> Observations:
     return Observations(
         league_id=ledger.settings.league_id,
         game_type=ledger.settings.game_type,
-        names={player.agent_id: player.display_name for player in players if player.agent_id not in unrated},
+        names={player.agent_id: player.name.display_name for player in players if player.agent_id not in unrated},
         technical_losses=technical_losses,
         matches=tuple(counted),
         left_out=LeftOut(
@@ -121,7 +121,9 @@ def observe(manager: LeagueManager) -> Observations:
         refereed=tuple(refereed),
         models=by_models,
         unrated=tuple(_records(unrated, technical_losses, distinct)),
-        gone_behind={player.agent_id: player.gone_behind for player in players if player.gone_behind},
+        gone_behind={
+            player.agent_id: player.attendance.gone_behind for player in players if player.attendance.gone_behind
+        },
     )
 
 

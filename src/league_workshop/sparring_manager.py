@@ -109,7 +109,7 @@ class SparringManager(LeagueManager):
     def gave_up(self) -> bool:
         """True if the guest lost its last matches by its own fault. Another such loss would teach nothing new."""
         guest = self.ledger.roster.members[self.fixtures.guest.agent_id]
-        return guest.faults_in_a_row >= FAULTS_THAT_SUSPEND
+        return guest.attendance.faults_in_a_row >= FAULTS_THAT_SUSPEND
 
     @property
     def is_over(self) -> bool:
@@ -210,5 +210,5 @@ def _ledger_with_guest(settings: LeagueSettings, fixtures: Fixtures) -> Ledger:
     )
     ledger.apply(registration)
     # Without a token none of its answers can be checked, so the referee is told to check none.
-    ledger.roster.members[guest.agent_id].tokens.clear()
+    ledger.roster.members[guest.agent_id].credentials.tokens.clear()
     return ledger

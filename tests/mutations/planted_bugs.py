@@ -90,8 +90,8 @@ BUGS = (
     Bug(
         "a referee that shows the enrolment key later stays a stranger",
         "manager/assignments.py",
-        "if referee.has_shown_key or not referee.came_openly]",
-        "if not referee.came_openly]",
+        "if referee.as_referee.has_shown_key or not referee.as_referee.came_openly\n",
+        "if not referee.as_referee.came_openly\n",
         stateful="../unit/manager/test_speaking.py",
     ),
     Bug(
@@ -224,7 +224,7 @@ BUGS = (
         'agent_id, serial = self.verifiers.get(digest, ("", 0))',
         'agent_id, serial = self.verifiers.get(digest, (token.split("_")[1] if "_" in token else "", 1))\n'
         "        if agent_id in self.members:\n"
-        "            return self.members[agent_id], self.members[agent_id].serial",
+        "            return self.members[agent_id], self.members[agent_id].credentials.serial",
         faults=0.9,
     ),
     Bug(
@@ -338,7 +338,7 @@ BUGS = (
     Bug(
         "a match waits for a language model for ever",
         "manager/trouble.py",
-        "if player.conditions and player.model_pauses < MODEL_PAUSES:",
+        "if player.conditions and player.attendance.model_pauses < MODEL_PAUSES:",
         "if player.conditions:",
         faults=0.8,
         game="tic_tac_toe",
@@ -347,8 +347,8 @@ BUGS = (
     Bug(
         "a match waits for a language model that nobody has",
         "manager/trouble.py",
-        "if player.conditions and player.model_pauses < MODEL_PAUSES:",
-        "if player.model_pauses < MODEL_PAUSES:",
+        "if player.conditions and player.attendance.model_pauses < MODEL_PAUSES:",
+        "if player.attendance.model_pauses < MODEL_PAUSES:",
         faults=0.6,
         promise=19,
     ),
@@ -723,7 +723,7 @@ BUGS = (
     Bug(
         "a loss that nobody was asked about is called confirmed",
         "manager/proofs.py",
-        "if referee is not None and referee.asks_before_losses:",
+        "if referee is not None and referee.as_referee.asks_before_losses:",
         "if False:",
         stateful="../unit/manager/test_trouble.py",
     ),

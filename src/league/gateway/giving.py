@@ -110,9 +110,9 @@ class Giving:
         """Return the ways to try; the one that made it play before comes first."""
         if not self._context.accepts_deviations:
             return [ANNOUNCED]
-        if referee.dispatch_method in ("", ANNOUNCED):
+        if referee.as_referee.dispatch_method in ("", ANNOUNCED):
             return list(METHODS)
-        return sorted(METHODS, key=lambda method: method != referee.dispatch_method)
+        return sorted(METHODS, key=lambda method: method != referee.as_referee.dispatch_method)
 
     def forget(self, match_id: str) -> None:
         self._gifts.pop(match_id, None)
@@ -133,7 +133,7 @@ class Giving:
         gift = self._gift(dispatch)
         gift.acknowledged_method = gift.method
         gift.acknowledgements += 1
-        if self._context.member(dispatch.referee_id).dispatch_method != ANNOUNCED:
+        if self._context.member(dispatch.referee_id).as_referee.dispatch_method != ANNOUNCED:
             self._await_report(gift, now)
 
     def not_acknowledged(self, dispatch: Dispatch, answer: Content | None, now: float) -> None:
@@ -245,7 +245,7 @@ class Giving:
         return self._habits.is_ours(referee_id) or self._is_polling(referee_id)
 
     def _is_polling(self, referee_id: str) -> bool:
-        return referee_id in self._polling or self._context.member(referee_id).dispatch_method == POLLED
+        return referee_id in self._polling or self._context.member(referee_id).as_referee.dispatch_method == POLLED
 
     def _await_report(self, gift: Gift, now: float) -> None:
         """Wait for the report, and try the next way if none comes."""
@@ -315,7 +315,7 @@ class Giving:
         method = gift.acknowledged_method
         if dispatch.is_under_way:
             method = gift.method
-        if method and method != referee.dispatch_method:
+        if method and method != referee.as_referee.dispatch_method:
             self._context.happened(DispatchLearned(at=now, agent_id=referee.agent_id, method=method))
 
 

@@ -97,7 +97,7 @@ def _member(manager: LeagueManager, agent_id: str) -> str:
 
 
 def _named(manager: LeagueManager, agent_id: str) -> str:
-    return f'{agent_id} "{manager.ledger.roster.members[agent_id].display_name}"'
+    return f'{agent_id} "{manager.ledger.roster.members[agent_id].name.display_name}"'
 
 
 def _league(manager: LeagueManager) -> str:

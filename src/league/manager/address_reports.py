@@ -93,7 +93,11 @@ class AddressReports(ManagerPart):
         return ""
 
     def _can_prove_itself(self, referee: Member) -> bool:
-        if referee.shows_derived_tokens or self.habits.is_ours(referee.agent_id) or self.has_shown_token(referee):
+        if (
+            referee.as_referee.shows_derived_tokens
+            or self.habits.is_ours(referee.agent_id)
+            or self.has_shown_token(referee)
+        ):
             return True
         results = [match.result for match in self._ledger.matches.values()]
         accepted = [result for result in results if isinstance(result, ResultAccepted)]

@@ -221,7 +221,9 @@ class Assignments(ManagerPart):
             conversant = ours or conversant
         # A referee that came in openly gets no more than its even share: otherwise a player could pick its referee by
         # the convention it speaks (T-18). One that shows the enrolment key later is the operator's own after all.
-        trusted = [referee for referee in conversant if referee.has_shown_key or not referee.came_openly]
+        trusted = [
+            referee for referee in conversant if referee.as_referee.has_shown_key or not referee.as_referee.came_openly
+        ]
         return trusted or referees
 
     def conversant(self, match: ScheduledMatch, referees: Sequence[Member]) -> list[Member]:
@@ -236,7 +238,11 @@ class Assignments(ManagerPart):
     def can_speak(self, referee: Member, player: Member) -> bool:
         """True if a referee is known to call players in a convention that this one understands."""
         # Referees that follow this specification find out every convention; our players understand all the documents'.
-        if referee.shows_derived_tokens or self.habits.is_ours(referee.agent_id) or player.receipts:
+        if (
+            referee.as_referee.shows_derived_tokens
+            or self.habits.is_ours(referee.agent_id)
+            or player.credentials.receipts
+        ):
             return True
         return referee.convention == player.convention
 
@@ -277,19 +283,23 @@ class Assignments(ManagerPart):
         with twice the capacity gets twice the matches. One that came in openly never gets more than its even share.
         """
         eligible = [
-            referee for referee in referees if not (referee.came_openly and held[referee.agent_id] >= even_share)
+            referee
+            for referee in referees
+            if not (referee.as_referee.came_openly and held[referee.agent_id] >= even_share)
         ]
         eligible = eligible or list(referees)
-        lightest = min(held[referee.agent_id] / referee.capacity for referee in eligible)
-        drawn_among = [referee for referee in eligible if held[referee.agent_id] / referee.capacity == lightest]
+        lightest = min(held[referee.agent_id] / referee.as_referee.capacity for referee in eligible)
+        drawn_among = [
+            referee for referee in eligible if held[referee.agent_id] / referee.as_referee.capacity == lightest
+        ]
         seed = bytes.fromhex(self.context.secrets[ASSIGNMENT_SEED])
         name = f"{match.match_id}|{match.attempt + 1}".encode()
         lot = int.from_bytes(hmac_sha256(seed, name), "big")
-        lot %= sum(referee.capacity for referee in drawn_among)
+        lot %= sum(referee.as_referee.capacity for referee in drawn_among)
         for referee in drawn_among:
-            if lot < referee.capacity:
+            if lot < referee.as_referee.capacity:
                 return referee
-            lot -= referee.capacity
+            lot -= referee.as_referee.capacity
         raise AssertionError("the lot falls on one of them")
 
     # --- dispatching --------------------------------------------------------------------------------------------------
@@ -409,7 +419,7 @@ class Assignments(ManagerPart):
         """Return how many more matches the referee can play now."""
         held = self._ledger.held_by(referee.agent_id)
         dispatched = sum(map(self.dispatches.is_dispatched, held))
-        return max(referee.capacity - dispatched, 0)
+        return max(referee.as_referee.capacity - dispatched, 0)
 
     def _dispatch_next(self, now: float) -> None:
         """Dispatch what was kept back, as far as there is room for it now."""
@@ -443,7 +453,7 @@ class Assignments(ManagerPart):
         holdings = self._ledger.in_play.holdings[referee.agent_id]
         places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
         for match in matches:
-            turns = math.ceil(places[match.match_id] / referee.capacity)
+            turns = math.ceil(places[match.match_id] / referee.as_referee.capacity)
             self._begin_lease(match, now + turns * duration_s)
 
     def renew_leases(self, referee: Member, now: float) -> None:

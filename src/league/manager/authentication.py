@@ -72,11 +72,11 @@ class Authentication(ManagerPart):
         # Nearly every sender is spelled so; the other spellings cost more to read.
         if sender != f"{member.role}:{member.agent_id}":
             _check_sender(member, str(sender))
-        if serial != member.serial or serial != self._last_used.get(member.agent_id):
+        if serial != member.credentials.serial or serial != self._last_used.get(member.agent_id):
             self._token_used(member, serial, origin, now)
         if read.deviations:
             self.context.record(member.agent_id, read.deviations, now)
-        return Authenticated(member, serial in member.queries_only)
+        return Authenticated(member, serial in member.credentials.queries_only)
 
     def identify(self, params: Mapping[str, object], now: float) -> Member:
         """Return the sender of a request that is no message, found by its token. Its other claims must fit."""
@@ -121,7 +121,7 @@ class Authentication(ManagerPart):
         if owner is None:
             return None
         member, serial = owner
-        return Authenticated(member, serial in member.queries_only)
+        return Authenticated(member, serial in member.credentials.queries_only)
 
     def has_shown_token(self, member: Member) -> bool:
         """True if this member has shown a token in this life of the process."""
@@ -152,9 +152,9 @@ class Authentication(ManagerPart):
             detail = f"an earlier token of {member.agent_id} was used after a later one, from {origin or '?'}"
             self.contested(member, "two tokens", detail, now)
         self._last_used[member.agent_id] = serial
-        if serial == member.serial:
+        if serial == member.credentials.serial:
             return
-        if serial in member.queries_only:
+        if serial in member.credentials.queries_only:
             self.confirm(member, serial, origin)
         else:
             self._take_up(member, serial, now)
@@ -190,13 +190,13 @@ class Authentication(ManagerPart):
         held = self._serial_in(answer, member)
         is_refused = isinstance(answer, Refusal) and answer.code == "E012" and shown_serial == serial
         if held == serial:
-            if serial != member.serial:
+            if serial != member.credentials.serial:
                 self._take_up(member, serial, now)
         elif held is not None or is_refused:
             detail = f"{origin} registered as {member.agent_id}, but the agent at {member.endpoint} is another one"
             self.contested(member, "unknown token", detail, now)
-        elif outcome is Ending.ANSWERED and shown_serial == serial != member.serial:
-            self._ask(member, serial, member.serial, origin)
+        elif outcome is Ending.ANSWERED and shown_serial == serial != member.credentials.serial:
+            self._ask(member, serial, member.credentials.serial, origin)
 
     def _serial_in(self, answer: Content | None, member: Member) -> int | None:
         """Return which of its tokens an acknowledgement shows."""
@@ -216,7 +216,7 @@ class Authentication(ManagerPart):
         now: float,
     ) -> None:
         """Tell the operator that two agents seem to go by one name."""
-        if sign not in member.contested:
+        if sign not in member.credentials.contested:
             self.context.happened(
                 IdentityContested(
                     at=now,

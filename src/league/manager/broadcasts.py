@@ -243,7 +243,7 @@ class Broadcasts(ManagerPart):
                 member.is_player,
                 address,
                 breaker,
-                member.delivered,
+                member.told.bulletin,
             )
             self._queues[member.agent_id] = queue
         return queue
@@ -440,7 +440,7 @@ class Broadcasts(ManagerPart):
             return member.role == "player" or bulletin.kind == "round_completed"
         if self._ledger.rounds[bulletin.round_id - 1].finished:
             return False
-        if member.role == "player" or member.dispatch_method in ONE_BY_ONE:
+        if member.role == "player" or member.as_referee.dispatch_method in ONE_BY_ONE:
             return True
         for match in self._ledger.matches_in(bulletin.round_id):
             if match.referee_id == member.agent_id and not isinstance(match.result, WalkoverDecided):

@@ -45,12 +45,12 @@ class SharedDraws(ManagerPart):
     def is_for(self, referee: Member) -> bool:
         """True if the draws of this referee are shared."""
         settings = self._ledger.settings
-        if settings.draw == "referee" or not referee.shares_draws:
+        if settings.draw == "referee" or not referee.as_referee.shares_draws:
             return False
         game = registry.find(settings.game_type)
         if game is None or not game.single_draw_last:
             return False
-        return settings.draw == "shared" or referee.came_openly
+        return settings.draw == "shared" or referee.as_referee.came_openly
 
     def promise(self, referee: Member, match: ScheduledMatch, attempt: int) -> str:
         """Draw a share for an attempt and return its promise; empty if the referee draws alone."""

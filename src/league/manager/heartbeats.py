@@ -166,7 +166,7 @@ class Probes(ManagerPart):
     def _note(self, member: Member, findings: Findings, now: float) -> None:
         """Record the findings about a member, if they are news."""
         words = findings.in_words()
-        if words != member.findings and member.probes_noted < MOST_NOTED:
+        if words != member.probed.findings and member.probed.count < MOST_NOTED:
             self.context.happened(
                 AgentProbed(
                     at=now,

@@ -470,7 +470,7 @@ class LeagueManager(RoleMachine):
             # A league that trusts addresses must know which referees can prove themselves, and every league which
             # players have the token that they are held to.
             is_trusting = self._ledger.settings.trust == "class" and member.role == "referee"
-            if (member.receipts or is_trusting) and isinstance(answer, Unsealed):
+            if (member.credentials.receipts or is_trusting) and isinstance(answer, Unsealed):
                 self._authentication.acknowledged(member, answer)
         elif _lists_matches(answer):
             self._heartbeats.habits.listed_matches(member.agent_id)
@@ -478,7 +478,7 @@ class LeagueManager(RoleMachine):
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
             # An answer to a call from before the suspension says nothing about the time since.
             is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
-            if is_acknowledged and member.suspended_at <= delivery.attempt.sent_at:
+            if is_acknowledged and member.attendance.suspended_at <= delivery.attempt.sent_at:
                 self._context.change(member, "recover", now)
 
 

@@ -443,23 +443,23 @@ class Ledger(Struct):
                 match.tries = 0
 
     def _readmitted(self, event: events.AgentReadmitted) -> None:
-        self.roster.members[event.agent_id].readmitting = True
+        self.roster.members[event.agent_id].credentials.readmitting = True
         self.controls.orders[event.key] = f"readmit {event.target}"
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
-        self.roster.members[event.agent_id].serial = event.serial
+        self.roster.members[event.agent_id].credentials.serial = event.serial
 
     def _contested(self, event: events.IdentityContested) -> None:
-        self.roster.members[event.agent_id].contested[event.sign] = event.detail
+        self.roster.members[event.agent_id].credentials.contested[event.sign] = event.detail
 
     def _agent_state(self, event: events.AgentStateChanged) -> None:
         member = self.roster.members[event.agent_id]
         if member.state == "SUSPENDED" and event.state == "ACTIVE":
             # Otherwise one more technical loss would suspend it again.
-            member.faults_in_a_row = 0
+            member.attendance.faults_in_a_row = 0
             self._count_attempts_anew(event.agent_id)
         if event.state == "SUSPENDED":
-            member.suspended_at = event.at
+            member.attendance.suspended_at = event.at
         member.state = event.state
         self.roster.changes += 1
 
@@ -468,19 +468,19 @@ class Ledger(Struct):
 
     def _probed(self, event: events.AgentProbed) -> None:
         member = self.roster.members[event.agent_id]
-        member.findings = event.findings
-        member.in_trouble = event.is_trouble
-        member.probes_noted += 1
+        member.probed.findings = event.findings
+        member.probed.in_trouble = event.is_trouble
+        member.probed.count += 1
 
     def _dispatch_learned(self, event: events.DispatchLearned) -> None:
-        self.roster.members[event.agent_id].dispatch_method = event.method
+        self.roster.members[event.agent_id].as_referee.dispatch_method = event.method
 
     def _deviation(self, event: events.DeviationRecorded) -> None:
         self.irregularities.deviations.add((event.agent_id, event.code, event.requirement))
 
     def _delivered(self, event: events.BulletinsDelivered) -> None:
         for agent_id, bulletin in event.bulletins.items():
-            self.roster.members[agent_id].delivered = bulletin
+            self.roster.members[agent_id].told.bulletin = bulletin
 
     # --- rounds and matches -------------------------------------------------------------------------------------------
 
@@ -538,7 +538,7 @@ class Ledger(Struct):
         match = self.matches[event.match_id]
         if match.referee_id is not None:
             # Whatever made this referee play before did not work now. It has to be found out again.
-            self.roster.members[match.referee_id].dispatch_method = ""
+            self.roster.members[match.referee_id].as_referee.dispatch_method = ""
         # A referee that could not know of the match did not fail.
         if not event.counts and match.tries > 0:
             match.tries -= 1
@@ -587,12 +587,12 @@ class Ledger(Struct):
         for player in players:
             member = self.roster.members[player]
             if is_technical and player != event.winner:
-                member.faults_in_a_row += 1
-                member.technical_losses += 1
+                member.attendance.faults_in_a_row += 1
+                member.attendance.technical_losses += 1
             else:
                 # It has played: what was said about its absence is over.
-                member.faults_in_a_row = 0
-                member.absent = False
+                member.attendance.faults_in_a_row = 0
+                member.attendance.absent = False
         if is_technical and self.latest_round is not None:
             # Losses that we were asked about are decided for good.
             unreached = tuple(player for player in excusable(event, players) if player not in match.current.allowed)
@@ -637,7 +637,7 @@ class Ledger(Struct):
                 code = str(recorded.code)
                 self.irregularities.add_deviation(member.agent_id, code, str(recorded.requirement))
                 if code in REFUSED_BY_STRICT:
-                    member.told.add(code)
+                    member.told.deviations.add(code)
             elif recorded.event == "AnswerRefused":
                 self.irregularities.add_refused_answer(event, member, recorded)
 
@@ -686,9 +686,9 @@ class Ledger(Struct):
         for player in match.players:
             if player != winner:
                 member = self.roster.members[player]
-                member.technical_losses -= 1
+                member.attendance.technical_losses -= 1
                 if is_excused:
-                    member.faults_in_a_row = max(member.faults_in_a_row - 1, 0)
+                    member.attendance.faults_in_a_row = max(member.attendance.faults_in_a_row - 1, 0)
 
     # --- outages ------------------------------------------------------------------------------------------------------
 
@@ -715,10 +715,10 @@ class Ledger(Struct):
         for player in began.missing:
             member = self.roster.members[player]
             if player not in event.missing:
-                member.excused_until = excused_until
+                member.attendance.excused_until = excused_until
             elif event.why != "answered":
                 # The league has waited for it in vain. It does not wait for it again before it plays.
-                member.absent = True
+                member.attendance.absent = True
 
     def _players_probed(self, event: events.PlayersProbed) -> None:
         for scheduled_round in self.rounds:
@@ -740,13 +740,13 @@ class Ledger(Struct):
         match.current.allowed.pop(event.player_id, None)
         member = self.roster.members[event.player_id]
         if event.cause == "model":
-            member.model_pauses += 1
+            member.attendance.model_pauses += 1
             return
         if event.cause == "interrupted":
             # The pause makes up for the interruption. Another one has to happen for another pause.
             match.excuses.players.add(event.player_id)
         if event.behind:
-            member.gone_behind += 1
+            member.attendance.gone_behind += 1
 
     def _loss_allowed(self, event: events.LossAllowed) -> None:
         self.matches[event.match_id].current.allowed[event.player_id] = event
@@ -758,7 +758,7 @@ class Ledger(Struct):
         match.tries -= 1
         match.excuses.held += 1
         for player in event.declined:
-            self.roster.members[player].model_pauses += 1
+            self.roster.members[player].attendance.model_pauses += 1
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -772,7 +772,7 @@ class Ledger(Struct):
         self.roster.changes += 1
         # Members that were told of the end are members again; withdrawn players stay out.
         for member in self.roster.members.values():
-            if not member.withdrawn and member.state == "SHUTDOWN":
+            if not member.attendance.withdrawn and member.state == "SHUTDOWN":
                 member.state = "ACTIVE"
 
     def _closed(self, event: events.LeagueClosed) -> None:

@@ -113,7 +113,7 @@ class ManagerContext(Context):
         if member.state == "SHUTDOWN":
             return None
         # Deriving a token is slow, and broadcasts ask for every address again and again.
-        serial = serial or member.serial
+        serial = serial or member.credentials.serial
         place = (member.agent_id, serial, member.convention)
         address = self._addresses.get(place)
         if address is not None and address.endpoint == member.endpoint and address.origin == member.origin:

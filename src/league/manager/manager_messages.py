@@ -96,7 +96,7 @@ class Messages(ManagerPart):
     def is_known_to_players(self, match: ScheduledMatch) -> bool:
         """True if the players of a match know its referee, by the token it shows or because they were told."""
         referee = self.context.member(match.referee_id or "")
-        return referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
+        return referee.as_referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
 
     def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
         """Return a round for a referee that has no match in it."""
@@ -133,7 +133,9 @@ class Messages(ManagerPart):
             player_A_id=match.player_a,
             player_B_id=match.player_b,
             referee_endpoint=referee.endpoint,
-            referee_tokens=None if referee.shows_derived_tokens else list(referee.tokens.values()),
+            referee_tokens=None
+            if referee.as_referee.shows_derived_tokens
+            else list(referee.credentials.tokens.values()),
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
@@ -158,25 +160,25 @@ class Messages(ManagerPart):
         """Return what a referee must know of a player (Any: fields of many types)."""
         # Most players have one token and no deviation. What says nothing is left out of the message.
         other_tokens = None
-        if len(player.tokens) > 1:
+        if len(player.credentials.tokens) > 1:
             other_tokens = self.other_tokens_for(player, referee, match)
         replies = None
-        if player.queries_only:
-            replies = self._answers_of(player, referee, match, sorted(player.queries_only))
+        if player.credentials.queries_only:
+            replies = self._answers_of(player, referee, match, sorted(player.credentials.queries_only))
         about = {
             "id": player.agent_id,
             "endpoint": player.endpoint,
             "standings": self._record(player),
             "token": self.token_for(player, referee, match),
             "other_tokens": other_tokens,
-            "answers": self._answers_of(player, referee, match, player.full_standing),
+            "answers": self._answers_of(player, referee, match, player.credentials.full_standing),
             "replies": replies,
             "suspended": player.state == "SUSPENDED",
             "convention": None if player.convention == USUAL else player.convention,
-            "known_as": player.known_as or None,
+            "known_as": player.name.known_as or None,
             # A player may be held to a token that it never got: then its referee must ask before it loses.
-            "signs": (bool(player.receipts) and referee.asks_before_losses) or None,
-            "told": sorted(player.told) or None,
+            "signs": (bool(player.credentials.receipts) and referee.as_referee.asks_before_losses) or None,
+            "told": sorted(player.told.deviations) or None,
         }
         return {f"player_{seat}_{name}": value for name, value in about.items()}
 
@@ -190,13 +192,13 @@ class Messages(ManagerPart):
         )
 
     def token_for(self, player: Member, referee: Member, match: ScheduledMatch) -> str | None:
-        return self._derived(player, player.serial, referee.agent_id, player.agent_id, match)
+        return self._derived(player, player.credentials.serial, referee.agent_id, player.agent_id, match)
 
     def other_tokens_for(self, player: Member, referee: Member, match: ScheduledMatch) -> list[str] | None:
         """Return tokens for a player that goes by another of its registrations than we think, the newest first."""
         other_tokens = []
-        for serial in sorted(player.tokens, reverse=True):
-            if serial != player.serial:
+        for serial in sorted(player.credentials.tokens, reverse=True):
+            if serial != player.credentials.serial:
                 token = self._derived(player, serial, referee.agent_id, player.agent_id, match)
                 if token:
                     other_tokens.append(token)
@@ -211,7 +213,7 @@ class Messages(ManagerPart):
     ) -> list[str]:
         """Return digests of the tokens this player may answer with: those of these registrations, and those derived
         from them."""
-        digests = list(map(player.tokens.__getitem__, serials))
+        digests = list(map(player.credentials.tokens.__getitem__, serials))
         for serial in serials:
             derived = self._derived(player, serial, player.agent_id, referee.agent_id, match)
             if derived is not None:

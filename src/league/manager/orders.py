@@ -151,9 +151,9 @@ class OperatorOrders(ManagerPart):
             if not members:
                 raise PeerError("E005", f"there is no agent {order.target[:80]!r}")
             member = members[0]
-        if member.withdrawn:
+        if member.attendance.withdrawn:
             raise PeerError("E023", f"{member.agent_id} was withdrawn, and cannot come back")
-        if member.readmitting:
+        if member.credentials.readmitting:
             raise PeerError("E023", f"{member.agent_id} may come back already: start it with the name it had")
         self.context.happened(
             AgentReadmitted(at=now, agent_id=member.agent_id, key=order.key, target=order.target),
@@ -164,7 +164,7 @@ class OperatorOrders(ManagerPart):
         if member is None or not member.is_player:
             raise PeerError("E005", f"there is no player {order.target[:80]!r}")
         self._not_over()
-        if member.withdrawn:
+        if member.attendance.withdrawn:
             raise PeerError("E023", f"{member.agent_id} was withdrawn already")
         self.context.happened(PlayerWithdrawn(at=now, agent_id=member.agent_id, key=order.key))
         self.rounds.withdraw(member, now)
@@ -179,7 +179,7 @@ class OperatorOrders(ManagerPart):
         elif self._ledger.controls.closed:
             raise PeerError("E031", "the league is closed")
         assert match is not None
-        if any(self.context.member(player).withdrawn for player in match.players):
+        if any(self.context.member(player).attendance.withdrawn for player in match.players):
             raise PeerError(
                 "E023",
                 f"{match.match_id} cannot be played again: a player was withdrawn",

@@ -145,7 +145,7 @@ class Outages(ManagerPart):
         if latest_round is None:
             return []
         players = [self.context.member(agent_id) for agent_id in latest_round.active]
-        return [player.agent_id for player in players if player.takes_part and not player.absent]
+        return [player.agent_id for player in players if player.takes_part and not player.attendance.absent]
 
     def _remaining_s(self) -> float:
         """Return how long the league may still be held in this round."""
@@ -489,5 +489,5 @@ class Outages(ManagerPart):
         self.context.happened(ResultVoided(at=now, match_id=match.match_id, why=why))
         for player in map(self.context.member, match.players):
             # Without this loss it would not have been suspended.
-            if player.state == "SUSPENDED" and player.faults_in_a_row < FAULTS_THAT_SUSPEND:
+            if player.state == "SUSPENDED" and player.attendance.faults_in_a_row < FAULTS_THAT_SUSPEND:
                 self.context.change(player, "recover", now, why)

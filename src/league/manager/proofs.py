@@ -61,7 +61,7 @@ class Proofs(ManagerPart):
         if allowed is not None:
             return allowed.reached is False
         referee = self._ledger.roster.members.get(match.referee_id or "")
-        if referee is not None and referee.asks_before_losses:
+        if referee is not None and referee.as_referee.asks_before_losses:
             # It should have asked. That a call of ours failed at some time says nothing about this loss.
             return False
         faults = details.get("faults")
@@ -127,7 +127,7 @@ class Proofs(ManagerPart):
         keys: dict[str, list[bytes]] = {}
         for player_id in match.players:
             player = self._ledger.roster.members[player_id]
-            for serial in player.receipts - player.queries_only:
+            for serial in player.credentials.receipts - player.credentials.queries_only:
                 key = self.context.key_of(player, serial)
                 if key is not None:
                     signing_key = receipt_key(key, player_id, league_id, match.match_id, attempt)

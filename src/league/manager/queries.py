@@ -142,7 +142,7 @@ class LeagueQueries(ManagerPart):
         current_round = self._ledger.current_round
         return {
             **columns(row),
-            "technical_losses": player.technical_losses,
+            "technical_losses": player.attendance.technical_losses,
             "matches": [
                 _played(match, player.agent_id)
                 for match in matches
@@ -166,7 +166,7 @@ class LeagueQueries(ManagerPart):
             "total_matches": len(ledger.matches),
             "champion": ledger.champion,
             "your_state": sender.state,
-            "withdrawn": sender.withdrawn,
+            "withdrawn": sender.attendance.withdrawn,
         }
 
     # --- what agents by others ask ------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class LeagueQueries(ManagerPart):
         data: Object = {}
         for role in _ROLES:
             members = self._ledger.roster.of_role(role)
-            data[f"{role}s"] = [_registered(member) for member in members if not member.withdrawn]
+            data[f"{role}s"] = [_registered(member) for member in members if not member.attendance.withdrawn]
         return LeagueQueryResponse(
             **seal(tokens.MANAGER, now, str(read.field("conversation_id"))),
             query_type=str(read.field("query_type")),
@@ -267,7 +267,7 @@ def _registered(member: Member) -> Object:
     """Return a member for a referee that looks for its address, in several spellings. It contains no token."""
     return {
         f"{member.role}_id": member.agent_id,
-        "display_name": member.display_name,
+        "display_name": member.name.display_name,
         "version": member.version,
         "contact_endpoint": member.endpoint,
         "endpoint": member.endpoint,

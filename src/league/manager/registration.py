@@ -91,12 +91,12 @@ class Admission(ManagerPart):
             return self._moving(application)
         if member.role != application.role:
             return None
-        if not member.is_called(application.meta.display_name):
+        if not member.name.is_called(application.meta.display_name):
             return None
         owner = self.authentication.owner(application.token)
         is_owner = owner is not None and owner.member is member
         has_token = owner is not None and is_owner and not owner.by_name
-        is_readmitted = member.readmitting and not has_token
+        is_readmitted = member.credentials.readmitting and not has_token
         if has_token or is_readmitted or self.has_key(application) or self.approvals.is_approved(application):
             return Comeback(member, is_proven=True, is_readmitted=is_readmitted)
         if member.is_player and (is_owner or application.origin == member.origin):
@@ -118,8 +118,8 @@ class Admission(ManagerPart):
         """Return the member with the same name, at an endpoint that nobody has, that shows a token of full standing or
         that the operator readmits."""
         namesake = self._ledger.roster.with_name(application.role, application.meta.display_name)
-        if namesake is not None and namesake.readmitting:
-            is_same_name = folded(namesake.display_name) == folded(application.meta.display_name)
+        if namesake is not None and namesake.credentials.readmitting:
+            is_same_name = folded(namesake.name.display_name) == folded(application.meta.display_name)
             if is_same_name and namesake.takes_part:
                 self._check_endpoint(application)
                 return Comeback(namesake, is_proven=True, moves=True, is_readmitted=True)
@@ -127,7 +127,7 @@ class Admission(ManagerPart):
         if owner is None or owner.by_name or owner.member.role != application.role:
             return None
         member = owner.member
-        if not member.takes_part or not member.is_called(application.meta.display_name):
+        if not member.takes_part or not member.name.is_called(application.meta.display_name):
             return None
         self._check_endpoint(application)
         return Comeback(member, is_proven=True, moves=True)
@@ -226,10 +226,10 @@ class Admission(ManagerPart):
         if namesake is None:
             return
         problem = "is taken"
-        if folded(namesake.display_name) != folded(name):
+        if folded(namesake.name.display_name) != folded(name):
             if not is_strict:
                 return
-            problem = f"looks like {namesake.display_name!r}, which is taken"
+            problem = f"looks like {namesake.name.display_name!r}, which is taken"
         raise PeerError(
             "E022",
             f"the name {name!r} {problem}: choose another one (--name); {_how_to_come_back(namesake)}",
@@ -243,7 +243,7 @@ class Admission(ManagerPart):
             return None
         name = application.meta.display_name
         namesake = self._ledger.roster.with_name(application.role, name)
-        if namesake is None or folded(namesake.display_name) != folded(name):
+        if namesake is None or folded(namesake.name.display_name) != folded(name):
             return None
         return namesake
 
@@ -557,8 +557,10 @@ class RegistrationDesk(ManagerPart):
                 ),
             )
         member = self.context.member(agent_id)
-        if member.is_lookalike or member.reads_as:
-            detail = f"the name {member.display_name!r} looks like another name or like an id: it is shown with the id"
+        if member.name.is_lookalike or member.name.reads_as:
+            detail = (
+                f"the name {member.name.display_name!r} looks like another name or like an id: it is shown with the id"
+            )
             deviation = Violation("E022", "display_name", detail, "REGISTER.name_lookalike", lenient=True)
             deviations = (*deviations, deviation)
         self.context.record(agent_id, deviations, now)
@@ -602,7 +604,7 @@ class RegistrationDesk(ManagerPart):
         applicant_id = ""
         if comeback.is_proven:
             applicant_id = self.admission.approvals.applicant_id(application)
-        serial = max(member.tokens) + 1
+        serial = max(member.credentials.tokens) + 1
         token = self._mint(member.agent_id, serial)
         self.context.happened(
             TokenRenewed(
@@ -627,7 +629,7 @@ class RegistrationDesk(ManagerPart):
         else:
             self.authentication.confirm(member, serial, application.origin)
         self._welcome_back(member, now)
-        self.context.reply(letter, self._accepted(application, token, member.findings, now))
+        self.context.reply(letter, self._accepted(application, token, member.probed.findings, now))
 
     def _move(self, member: Member, application: Application, now: float) -> None:
         self.context.happened(
@@ -671,7 +673,7 @@ class RegistrationDesk(ManagerPart):
             "token_scheme": TOKEN_SCHEME,
             "assignment_digest": self.assignments.seed_digest,
         }
-        if member.asks_before_losses:
+        if member.as_referee.asks_before_losses:
             fields["trouble"] = TROUBLE
         if self.context.manager_endpoints:
             fields["manager_endpoints"] = list(self.context.manager_endpoints)

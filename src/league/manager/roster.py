@@ -37,32 +37,53 @@ MOST_AT_ADDRESS = 200
 can apply, and each application is kept for ever."""
 
 
-class Member(Struct):
-    """A player or referee, as the manager knows it."""
+class MemberName(Struct):
+    """The name of a member, and the names that it may be taken for."""
 
-    role: AgentRole
-    agent_id: str
     display_name: str
-    version: str
-    endpoint: str
-    origin: str
-    game_types: tuple[str, ...]
-    capacity: int
+    asked: str = ""
+    """The name it registered with, if that was taken and it got a number."""
+    known_as: str = ""
+    """Another name that it may use for itself in its answers (R-104)."""
+    reads_as: str = ""
+    """The id that its name looks like."""
+    is_lookalike: bool = False
+    """True if its name looks like one that was taken before."""
+
+    def is_called(self, name: str) -> bool:
+        """True if the member has this name, or asked for it."""
+        return folded(name) in (folded(self.display_name), folded(self.asked))
+
+
+class Credentials(Struct):
+    """The tokens of a member, and what each of them is good for."""
+
     tokens: dict[int, str]
     """V of each valid token, by its serial number."""
     serial: int
-    """The token it goes by. What this agent is shown is derived from its K."""
+    """The token the member goes by. What it is shown is derived from its K."""
     queries_only: set[int] = set()
     """The tokens that were issued for a name and an address alone (S-25)."""
+    receipts: set[int] = set()
+    """The tokens with whose registrations a player said that it signs its choices (spec section 9.6)."""
+    readmitting: bool = False
+    """True if the operator lets the member come back from anywhere, without a proof."""
     contested: dict[str, str] = {}
     """Signs that two agents go by its name."""
-    state: AgentState = "REGISTERED"
-    readmitting: bool = False
-    """True if the operator lets it come back from anywhere, without a proof."""
-    suspended_at: float = 0.0
+
+    @property
+    def full_standing(self) -> list[int]:
+        """The serial numbers of the tokens that prove who it is."""
+        if not self.queries_only:
+            return list(self.tokens)
+        return [serial for serial in self.tokens if serial not in self.queries_only]
+
+
+class Attendance(Struct):
+    """When a member was not there, and what came of it."""
+
     withdrawn: bool = False
-    delivered: Bulletin = Bulletin("round_completed", 0)
-    """The last bulletin whose delivery has ended."""
+    suspended_at: float = 0.0
     faults_in_a_row: int = 0
     technical_losses: int = 0
     absent: bool = False
@@ -73,54 +94,71 @@ class Member(Struct):
     """How often a match waited for its language model (spec section 8.17)."""
     gone_behind: int = 0
     """How often it was gone from a match in which its opponent was ahead."""
+
+
+class RefereeTraits(Struct):
+    """What sets one referee apart from others."""
+
+    capacity: int = 0
+    """How many matches it conducts at once."""
+    shows_derived_tokens: bool = False
+    """True if players know it by the token it shows them."""
+    asks_before_losses: bool = False
+    """True if it asks before it decides a technical loss."""
+    shares_draws: bool = False
+    """True if it can share its draws (spec section 12.1)."""
+    came_openly: bool = False
+    """True if it came in without the enrolment key and without approval."""
+    has_shown_key: bool = False
+    """True if it came in openly, and has shown the enrolment key since."""
+    dispatch_method: str = ""
+    """What makes a referee by others play, once that is known (events.DispatchLearned)."""
+
+
+class Probed(Struct):
+    """What the last probe before the start found out about a member (events.AgentProbed)."""
+
+    findings: str = ""
+    """In words."""
+    in_trouble: bool = False
+    """True if it cannot take part as it was found."""
+    count: int = 0
+    """The number of probes that were noted."""
+
+
+class Told(Struct):
+    """What a member has heard of."""
+
+    bulletin: Bulletin = Bulletin("round_completed", 0)
+    """The last bulletin whose delivery has ended."""
+    deviations: set[str] = set()
+    """Codes of deviations that strict leagues refuse, and that referees have told it of."""
+
+
+class Member(Struct):
+    """A player or referee, as the manager knows it."""
+
+    role: AgentRole
+    agent_id: str
+    name: MemberName
+    version: str
+    endpoint: str
+    origin: str
+    game_types: tuple[str, ...]
+    credentials: Credentials
+    told: Told
+    as_referee: RefereeTraits
+    state: AgentState = "REGISTERED"
+    attendance: Attendance = field(default_factory=Attendance)
     conditions: tuple[Conditions, ...] = ()
     """The conditions under which a language model plays for it, the newest last."""
     convention: str = "SPEC"
     """How it is called. At first that is how it called us."""
-    known_as: str = ""
-    """Another name that it may use for itself in its answers (R-104)."""
-    told: set[str] = set()
-    """Codes of deviations that strict leagues refuse, and that referees have told it of."""
-    shows_derived_tokens: bool = False
-    """True for a referee that players know by the token it shows them."""
-    asks_before_losses: bool = False
-    """True for a referee that asks before it decides a technical loss."""
-    asked_name: str = ""
-    """The name it registered with, if that was taken and it got a number."""
-    reads_as: str = ""
-    """The id that its name looks like."""
-    is_lookalike: bool = False
-    """True if its name looks like one that was taken before."""
-    findings: str = ""
-    """What the last probe before the start found out about it, in words (events.AgentProbed)."""
-    in_trouble: bool = False
-    """True if it cannot take part as it was found."""
-    probes_noted: int = 0
-    shares_draws: bool = False
-    """True for a referee that can share its draws (spec section 12.1)."""
-    came_openly: bool = False
-    """True for a referee that came in without the enrolment key and without approval."""
-    has_shown_key: bool = False
-    """True for a referee that came in openly, and has shown the enrolment key since."""
-    receipts: set[int] = set()
-    """The tokens with whose registrations a player said that it signs its choices (spec section 9.6)."""
-    dispatch_method: str = ""
-    """What makes a referee by others play, once that is known (events.DispatchLearned)."""
-
-    @property
-    def full_standing(self) -> list[int]:
-        """The serial numbers of the tokens that prove who it is."""
-        if not self.queries_only:
-            return list(self.tokens)
-        return [serial for serial in self.tokens if serial not in self.queries_only]
+    probed: Probed = field(default_factory=Probed)
 
     @property
     def is_player(self) -> bool:
         return self.role == "player"
-
-    def is_called(self, name: str) -> bool:
-        """True if it has this name, or asked for it."""
-        return folded(name) in (folded(self.display_name), folded(self.asked_name))
 
     @property
     def takes_part(self) -> bool:
@@ -282,10 +320,10 @@ class Roster(Struct):
     def shown_name(self, member: Member) -> str:
         """Return a member's name for people: with its id in front if it could be taken for another member (T-07)."""
         # Judged each time: the agent whose id it looks like may come later.
-        is_another = member.reads_as != member.agent_id and member.reads_as in self.members
-        if member.is_lookalike or is_another:
-            return f"{member.agent_id} {member.display_name}"
-        return member.display_name
+        is_another = member.name.reads_as != member.agent_id and member.name.reads_as in self.members
+        if member.name.is_lookalike or is_another:
+            return f"{member.agent_id} {member.name.display_name}"
+        return member.name.display_name
 
     def free_name(self, role: AgentRole, name: str) -> str:
         """Return a name with the smallest number that makes it free."""
@@ -308,7 +346,7 @@ class Roster(Struct):
         digest = tokens.verifier(token)
         agent_id, serial = self.verifiers.get(digest, ("", 0))
         member = self.members.get(agent_id)
-        if member is None or not tokens.same(member.tokens.get(serial), digest):
+        if member is None or not tokens.same(member.credentials.tokens.get(serial), digest):
             return None
         return member, serial
 
@@ -331,25 +369,31 @@ class Roster(Struct):
         self.members[event.agent_id] = Member(
             role=event.role,
             agent_id=event.agent_id,
-            display_name=event.display_name,
+            name=MemberName(
+                event.display_name,
+                event.asked_name,
+                event.known_as,
+                names.id_in(event.display_name),
+                is_lookalike,
+            ),
             version=event.version,
             endpoint=event.endpoint,
             origin=event.origin,
             game_types=event.game_types,
-            capacity=event.capacity,
-            tokens={event.serial: event.verify},
-            serial=event.serial,
-            delivered=delivered,
+            credentials=Credentials(
+                tokens={event.serial: event.verify},
+                serial=event.serial,
+                receipts={event.serial} if event.receipts else set(),
+            ),
+            told=Told(delivered),
+            as_referee=RefereeTraits(
+                capacity=event.capacity,
+                shows_derived_tokens=event.shows_derived_tokens,
+                asks_before_losses=event.asks_before_losses,
+                shares_draws=event.shares_draws,
+                came_openly=event.came_openly,
+            ),
             convention=event.convention,
-            known_as=event.known_as,
-            shows_derived_tokens=event.shows_derived_tokens,
-            asks_before_losses=event.asks_before_losses,
-            came_openly=event.came_openly,
-            receipts={event.serial} if event.receipts else set(),
-            asked_name=event.asked_name,
-            reads_as=names.id_in(event.display_name),
-            is_lookalike=is_lookalike,
-            shares_draws=event.shares_draws,
         )
         self.changes += 1
         self.roles.setdefault(event.role, []).append(event.agent_id)
@@ -370,35 +414,35 @@ class Roster(Struct):
         member = self.members[event.agent_id]
         if event.readmitted:
             self._end_tokens(member)
-        member.tokens[event.serial] = event.verify
-        member.shows_derived_tokens = event.shows_derived_tokens
-        member.asks_before_losses = event.asks_before_losses
+        member.credentials.tokens[event.serial] = event.verify
+        member.as_referee.shows_derived_tokens = event.shows_derived_tokens
+        member.as_referee.asks_before_losses = event.asks_before_losses
         self.verifiers[event.verify] = (event.agent_id, event.serial)
-        member.shares_draws = event.shares_draws
-        member.has_shown_key = member.has_shown_key or event.shows_key
+        member.as_referee.shares_draws = event.shares_draws
+        member.as_referee.has_shown_key = member.as_referee.has_shown_key or event.shows_key
         if event.receipts:
-            member.receipts.add(event.serial)
+            member.credentials.receipts.add(event.serial)
         if event.queries_only:
-            member.queries_only.add(event.serial)
+            member.credentials.queries_only.add(event.serial)
         else:
-            member.serial = event.serial
+            member.credentials.serial = event.serial
         self.applicants.admit(event.applicant_id)
         # The first token is never dropped.
-        later = sorted(member.full_standing)[1:]
+        later = sorted(member.credentials.full_standing)[1:]
         outdated = later[:-MAX_FULL_TOKENS]
-        outdated += sorted(member.queries_only)[:-MAX_QUERY_TOKENS]
+        outdated += sorted(member.credentials.queries_only)[:-MAX_QUERY_TOKENS]
         for serial in outdated:
-            if serial != member.serial:
-                self.verifiers.pop(member.tokens.pop(serial), None)
-                member.queries_only.discard(serial)
+            if serial != member.credentials.serial:
+                self.verifiers.pop(member.credentials.tokens.pop(serial), None)
+                member.credentials.queries_only.discard(serial)
 
     def _end_tokens(self, member: Member) -> None:
         """Make all earlier tokens of this member worthless."""
-        for digest in member.tokens.values():
+        for digest in member.credentials.tokens.values():
             self.verifiers.pop(digest, None)
-        member.tokens = {}
-        member.queries_only = set()
-        member.readmitting = False
+        member.credentials.tokens = {}
+        member.credentials.queries_only = set()
+        member.credentials.readmitting = False
 
     def move(self, event: AgentMoved) -> None:
         member = self.members[event.agent_id]
@@ -408,7 +452,7 @@ class Roster(Struct):
         member.origin = event.origin
 
     def leave(self, member: Member) -> None:
-        member.withdrawn = True
+        member.attendance.withdrawn = True
         self.counts[member.role] -= 1
 
 

@@ -75,11 +75,11 @@ class Rounds(ManagerPart):
             self.context.timers.set("start", start_at, lambda _: None)
         for member in self._ledger.roster.members.values():
             # A crash may have come between the withdrawal and its walkovers, or between the last answer and SHUTDOWN.
-            if member.withdrawn:
+            if member.attendance.withdrawn:
                 self.withdraw(member, now)
             elif (
-                member.delivered.kind == "league_completed"
-                and member.delivered.edition == self._ledger.controls.reopened
+                member.told.bulletin.kind == "league_completed"
+                and member.told.bulletin.edition == self._ledger.controls.reopened
             ):
                 self.context.change(member, "league_end", now)
         if self._ledger.is_running:
@@ -121,7 +121,7 @@ class Rounds(ManagerPart):
 
     def _playing(self) -> list[str]:
         players = self._ledger.roster.of_role("player")
-        playing = [player.agent_id for player in players if not player.withdrawn]
+        playing = [player.agent_id for player in players if not player.attendance.withdrawn]
         return sorted(playing, key=number_of)
 
     # --- one thing after another --------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Rounds(ManagerPart):
                 self._decide(match, now)
 
     def _decide(self, match: ScheduledMatch, now: float) -> None:
-        staying = [player for player in match.players if not self.context.member(player).withdrawn]
+        staying = [player for player in match.players if not self.context.member(player).attendance.withdrawn]
         withdrawn = tuple(player for player in match.players if player not in staying)
         winner = staying[0] if staying else None
         points: dict[str, int] = {}

@@ -433,9 +433,9 @@ class Scoring(ManagerPart):
         """Suspend a player after two technical losses in a row; reactivate it after a match without a fault (R-51)."""
         for player in match.players:
             member = self._ledger.roster.members[player]
-            if member.faults_in_a_row == 0 and member.state == "SUSPENDED":
+            if member.attendance.faults_in_a_row == 0 and member.state == "SUSPENDED":
                 self.context.change(member, "recover", now)
-            elif member.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
+            elif member.attendance.faults_in_a_row >= FAULTS_THAT_SUSPEND and member.state == "ACTIVE":
                 self.context.change(member, "max_fail", now)
 
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:

@@ -98,7 +98,7 @@ class Troubles(ManagerPart):
     def _read(self, read: Unsealed, referee: Member) -> MatchTrouble:
         if referee.role == "player":
             raise PeerError("E032", "only the referee of a match asks about it")
-        if not referee.asks_before_losses:
+        if not referee.as_referee.asks_before_losses:
             raise PeerError("E036", "a referee that asks about losses declares it when it registers")
         self.context.check_league(read)
         asked = read.open()
@@ -136,7 +136,7 @@ class Troubles(ManagerPart):
             return Excuse("outage", outage.reason)
         # After a clock that was set back more time would be left than there ever was. Then nobody waits any longer: the
         # restart with that clock excuses by itself.
-        remaining_s = player.excused_until - now
+        remaining_s = player.attendance.excused_until - now
         if 0 < remaining_s <= self._ledger.settings.move_seconds + BACK_WITHIN_S:
             return Excuse("outage", f"{player.agent_id} was gone with others until a moment ago")
         return self._interruption(trouble, now)
@@ -147,7 +147,7 @@ class Troubles(ManagerPart):
         excuse = Excuse("model", f"the language model of {player.agent_id} did not answer")
         if self._has_waited(trouble, "model"):
             return excuse if self._is_pausing(trouble, now) else None
-        if player.conditions and player.model_pauses < MODEL_PAUSES:
+        if player.conditions and player.attendance.model_pauses < MODEL_PAUSES:
             return excuse
         return None
 
@@ -217,9 +217,9 @@ class Troubles(ManagerPart):
         """
         match = trouble.match
         player = self.context.member(trouble.asked.player_id)
-        is_first_loss = not player.technical_losses
+        is_first_loss = not player.attendance.technical_losses
         is_first_pause = match.excuses.interrupted != match.attempt
-        if player.receipts and is_first_loss and is_first_pause and not self.has_shown_token(player):
+        if player.credentials.receipts and is_first_loss and is_first_pause and not self.has_shown_token(player):
             self.outages.interrupt(match, f"{player.agent_id} may not have its token yet", now)
 
     def _judged(self, now: float) -> None:

@@ -65,7 +65,9 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
     ledger = manager.ledger
     for outage in ledger.outages.by_address.values():
         yield f"Only their matches wait: {outage.reason}."
-    silent = [agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].withdrawn]
+    silent = [
+        agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].attendance.withdrawn
+    ]
     if silent:
         yield f"Not answering: {', '.join(silent)}."
     for referee_id, matches in ledger.in_play.holdings.items():

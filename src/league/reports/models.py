@@ -56,7 +56,7 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     """How a language model played for this player; None if the player does not use one."""
     total = reported_provenance(manager, player.agent_id)
     matches = matches_of(manager, player.agent_id)
-    lost = player.model_pauses + sum(_is_declined(match, player.agent_id) for match in matches)
+    lost = player.attendance.model_pauses + sum(_is_declined(match, player.agent_id) for match in matches)
     if not player.conditions and not total.choices:
         return None
     # A declined choice appears in no referee's report, but the provider failed in it, too.
@@ -67,7 +67,7 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
         thinking_s = round(total.thinking_s / total.choices, 3)
     return ModelPlay(
         player_id=player.agent_id,
-        display_name=player.display_name,
+        display_name=player.name.display_name,
         conditions=player.conditions,
         choices=choices,
         fallbacks=total.fallbacks,

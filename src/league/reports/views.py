@@ -20,17 +20,6 @@ from league.reports.evidence_words import BY_WORD
 Object = dict[str, Any]
 """A JSON object (Any: its values are whatever JSON holds)."""
 
-_AGENT = (
-    "agent_id",
-    "role",
-    "display_name",
-    "version",
-    "endpoint",
-    "state",
-    "game_types",
-    "technical_losses",
-    "convention",
-)
 _STATUS = {"INIT": "registered", "REGISTERED": "registered", "ACTIVE": "playing", "SHUTDOWN": "finished"}
 _PROTEST = ("at", "attempt", "player_id", "why", "signed", "draw_commitment")
 _REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
@@ -87,7 +76,7 @@ def standings(manager: LeagueManager) -> Object:
     return {
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
-        "technical_losses": {player.agent_id: player.technical_losses for player in players},
+        "technical_losses": {player.agent_id: player.attendance.technical_losses for player in players},
         "by_word": by_word(manager),
         "notes": list(endings.notes(manager)),
         "ending": endings.ending(manager),
@@ -187,16 +176,23 @@ def agents(manager: LeagueManager) -> Object:
     return {
         "agents": [
             {
-                **fields(member, _AGENT),
+                "agent_id": member.agent_id,
+                "role": member.role,
+                "display_name": member.name.display_name,
+                "version": member.version,
+                "endpoint": member.endpoint,
+                "state": member.state,
+                "game_types": list(member.game_types),
+                "technical_losses": member.attendance.technical_losses,
+                "convention": member.convention,
                 "shown_name": ledger.roster.shown_name(member),
                 "status": status_of(member),
-                "game_types": list(member.game_types),
                 "deviations": deviations.get(member.agent_id, []),
-                "contested": list(member.contested.values()),
-                "max_concurrent_matches": member.capacity if member.role == "referee" else None,
+                "contested": list(member.credentials.contested.values()),
+                "max_concurrent_matches": member.as_referee.capacity if member.role == "referee" else None,
                 "conditions": [written(card) for card in member.conditions],
-                "findings": member.findings,
-                "in_trouble": member.in_trouble,
+                "findings": member.probed.findings,
+                "in_trouble": member.probed.in_trouble,
             }
             for member in ledger.roster.members.values()
         ],
@@ -224,7 +220,7 @@ def status_of(member: Member) -> str:
 
     A referee is suspended because it does not answer, a player because it loses matches by its own fault.
     """
-    if member.withdrawn:
+    if member.attendance.withdrawn:
         return "withdrawn"
     if member.state == "SUSPENDED":
         return "not playing" if member.is_player else "not answering"

@@ -292,7 +292,7 @@ def _impersonate(cheats: Cheats, cheat: Node, invitation: Message) -> None:
             "sender": f"{member.role}:{victim}",
             "conversation_id": "conv-again",
             f"{member.role}_meta": {
-                "display_name": member.display_name,
+                "display_name": member.name.display_name,
                 "version": "1.0.0",
                 "game_types": [invitation["game_type"]],
                 "contact_endpoint": member.endpoint,

@@ -22,7 +22,7 @@ def world_of(seed: int, convention: Convention | None, server: ForeignServer) ->
 def lost(world: World) -> list[str]:
     """Technical losses of the first player."""
     standing = world.league.ledger.roster.members["P01"]
-    return [standing.agent_id] * standing.technical_losses
+    return [standing.agent_id] * standing.attendance.technical_losses
 
 
 @pytest.mark.requirement("DIALECT.finds_out")
@@ -62,7 +62,7 @@ def test_players_without_a_path_take_part() -> None:
     assert 0 < len(pathless) < len(world.players)
     assert world.run().finished
     members = world.league.ledger.roster.members.values()
-    assert {member.technical_losses for member in members} == {0}
+    assert {member.attendance.technical_losses for member in members} == {0}
 
 
 def test_every_habit_is_drawn() -> None:

@@ -177,10 +177,10 @@ def test_an_approval_is_good_for_one_registration() -> None:
         league.register(role, 1)
         league.operate("approve", f"{role.title()} 1")
         assert code_of(league.register(role, 1, enrolment_key=None)) == ""
-    assert league.manager.ledger.roster.members["P01"].queries_only == set()
+    assert league.manager.ledger.roster.members["P01"].credentials.queries_only == set()
     # A player comes back by name and address, for queries; a referee waits for the operator again.
     assert code_of(league.register("player", 1)) == ""
-    assert league.manager.ledger.roster.members["P01"].queries_only == {2}
+    assert league.manager.ledger.roster.members["P01"].credentials.queries_only == {2}
     assert code_of(league.register("referee", 1, enrolment_key=None)) == "E043"
     assert listed(league) == [("A03", "Referee 1")]
     league.operate("approve", "A03")

@@ -268,7 +268,7 @@ def test_a_referee_that_came_in_openly_never_gets_more_than_its_even_share() -> 
         league.register("player", number)
     league.answer_pings()
     (named,) = league.of(e.RefereesNamed)
-    assert league.manager.ledger.roster.members["REF01"].came_openly
+    assert league.manager.ledger.roster.members["REF01"].as_referee.came_openly
     for round_id in range(1, 6):
         of_round = [referee for match_id, referee in named.referees.items() if match_id.startswith(f"R{round_id}M")]
         assert of_round.count("REF01") == 2

@@ -292,7 +292,7 @@ def test_a_match_that_was_lost_means_that_nothing_is_known_any_more() -> None:
     report(league, "R1M1")
     live(league, 230)
     assert league.of(e.MatchLost)
-    assert league.manager.ledger.roster.members["REF01"].dispatch_method == ""
+    assert league.manager.ledger.roster.members["REF01"].as_referee.dispatch_method == ""
     assert league.told("REF01")[-1].kind == "ROUND_ANNOUNCEMENT"
 
 

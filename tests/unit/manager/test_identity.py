@@ -118,7 +118,7 @@ def test_what_a_player_got_by_name_is_good_for_queries_only() -> None:
     # Showing it proves nothing more; showing the first does.
     league.register("player", 1, auth_token=lesser)
     league.register("player", 1, auth_token=full)
-    assert league.manager.ledger.roster.members["P01"].queries_only == {2, 3}
+    assert league.manager.ledger.roster.members["P01"].credentials.queries_only == {2, 3}
 
 
 @pytest.mark.requirement("TOKEN.standing")
@@ -151,7 +151,7 @@ def test_who_registers_as_a_player_changes_nothing_for_it() -> None:
             (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
             league.answer(asked, answer)
         league.request(league.query_of("P01", "GET_STATUS") | {"auth_token": real})
-    assert member.serial == 1
+    assert member.credentials.serial == 1
     assert [one for one in league.of(e.TokenTakenUp) if one.agent_id == "P01"] == []
     assert contested(league, "P01") == [
         "127.0.0.1 registered as P01, but the agent at http://127.0.0.1:8101/mcp is another one"
@@ -166,9 +166,9 @@ def test_a_player_that_lost_its_token_goes_by_the_new_one_as_soon_as_its_endpoin
     fresh = league.register("player", 1).auth_token or ""
     (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
     assert asked.to.token == shown_for(fresh)
-    assert league.manager.ledger.roster.members["P01"].serial == 1
+    assert league.manager.ledger.roster.members["P01"].credentials.serial == 1
     league.answer(asked, ack(league, fresh))
-    assert league.manager.ledger.roster.members["P01"].serial == 2
+    assert league.manager.ledger.roster.members["P01"].credentials.serial == 2
     told = league.told("REF01", "ROUND_ANNOUNCEMENT")[-1].message
     assert isinstance(told, RoundAnnouncement)
     shown = tokens.derive(tokens.deriver(fresh), "REF01", "P01", LEAGUE, "R1M1", 1)
@@ -189,7 +189,7 @@ def test_a_player_that_nobody_knows_how_to_call_is_asked_in_one_convention_after
         league.answer(asked, ack(league, fresh) if is_understood else Refusal("E036", "unknown", understood=False))
     assert len(set(tried)) == len(tried) > 1
     member = league.manager.ledger.roster.members["P01"]
-    assert (member.serial, member.convention) == (2, "LOWER")
+    assert (member.credentials.serial, member.convention) == (2, "LOWER")
 
 
 def test_the_endpoint_is_asked_when_nothing_else_is_under_way_to_it() -> None:
@@ -210,7 +210,7 @@ def test_a_question_that_was_lost_is_asked_again_before_the_referee_gives_the_pl
     asked = league.told("P01", "LEAGUE_STANDINGS_UPDATE")
     assert [one.to.token for one in asked] == [shown_for(fresh)] * 3
     league.answer(asked[-1], ack(league, fresh))
-    assert league.manager.ledger.roster.members["P01"].serial == 2
+    assert league.manager.ledger.roster.members["P01"].credentials.serial == 2
 
 
 def test_a_question_does_not_wait_for_a_table_that_is_not_answered() -> None:
@@ -223,7 +223,7 @@ def test_a_question_does_not_wait_for_a_table_that_is_not_answered() -> None:
     league.wait(2.0)
     (question,) = (one for one in league.calls("LEAGUE_STANDINGS_UPDATE", "P01") if one.key != table.key)
     league.answer(question, ack(league, fresh))
-    assert league.manager.ledger.roster.members["P01"].serial == 2
+    assert league.manager.ledger.roster.members["P01"].credentials.serial == 2
 
 
 @pytest.mark.requirement("TOKEN.never_locked_out")

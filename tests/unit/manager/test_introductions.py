@@ -81,9 +81,9 @@ def test_what_a_referee_says_when_it_comes_back_counts() -> None:
     league = Managed(players=2)
     league.register("referee", 1, token_scheme=None)
     league.register("referee", 1)
-    assert league.manager.ledger.roster.members["REF01"].shows_derived_tokens
+    assert league.manager.ledger.roster.members["REF01"].as_referee.shows_derived_tokens
     league.restart()
-    assert league.manager.ledger.roster.members["REF01"].shows_derived_tokens
+    assert league.manager.ledger.roster.members["REF01"].as_referee.shows_derived_tokens
 
 
 def test_a_player_that_registers_again_is_shown_tokens_it_can_check() -> None:

@@ -37,7 +37,7 @@ def test_a_player_keeps_its_id_its_points_and_its_matches(target: str) -> None:
     answer = back(league)
     assert agent_of(answer) == "P01"
     member = league.manager.ledger.roster.members["P01"]
-    assert (member.endpoint, list(member.tokens)) == (ELSEWHERE, [2])
+    assert (member.endpoint, list(member.credentials.tokens)) == (ELSEWHERE, [2])
     row = next(row for row in league.manager.standings if row.player_id == "P01")
     assert row.points == 3
     league.tokens["P01"] = before

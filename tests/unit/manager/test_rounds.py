@@ -195,7 +195,7 @@ def test_matches_are_spread_evenly_by_capacity() -> None:
 def test_a_referee_without_a_number_takes_one_match_at_a_time() -> None:
     league = Managed(players=2)
     league.register("referee", 1, max_concurrent_matches=None)
-    assert league.manager.ledger.roster.members["REF01"].capacity == 1
+    assert league.manager.ledger.roster.members["REF01"].as_referee.capacity == 1
 
 
 def test_a_referee_with_many_matches_gets_them_in_several_messages() -> None:

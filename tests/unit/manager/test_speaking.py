@@ -55,7 +55,7 @@ def test_a_referee_that_shows_the_key_later_is_the_operators_own_and_still_share
     (renewed,) = league.of(e.TokenRenewed)
     assert (renewed.agent_id, renewed.shows_key, renewed.queries_only) == ("REF02", True, False)
     assert referees_of(league, "P01") == {"REF02"}
-    assert league.manager.ledger.roster.members["REF02"].came_openly
+    assert league.manager.ledger.roster.members["REF02"].as_referee.came_openly
 
 
 def test_everybody_who_can_speak_to_both_shares_the_matches() -> None:

@@ -282,7 +282,7 @@ def test_a_player_that_is_gone_while_behind_is_counted() -> None:
     assert ask(league, "R1M1", player, gone=(player, other), behind=True, turn=2) == "wait"
     assert league.of(e.MatchPaused)[0].behind
     members = league.manager.ledger.roster.members
-    assert (members[player].gone_behind, members[other].gone_behind) == (1, 0)
+    assert (members[player].attendance.gone_behind, members[other].attendance.gone_behind) == (1, 0)
 
 
 @pytest.mark.requirement("TROUBLE.survives")
