@@ -104,6 +104,7 @@ class SparringManager(LeagueManager):
         # The base class builds its parts at once, and they need what is set above.
         settings = _settings(fixtures)
         super().__init__(settings, chance, secrets, ledger=_ledger_with_guest(settings, fixtures))
+        self._calls.on_answer = self._call_answered
 
     @property
     def gave_up(self) -> bool:
@@ -143,7 +144,7 @@ class SparringManager(LeagueManager):
         is_assignment = delivery.peer == REFEREE_ID and isinstance(delivery.message, RoundAnnouncement)
         if is_assignment and isinstance(delivery.answer, Refusal):
             self.refusal = delivery.answer
-        super()._call_answered(delivery, now)
+        self._signs_of_life.call_answered(delivery, now)
 
 
 class SparringRounds(Rounds):

@@ -1,13 +1,14 @@
 """The League Manager: one machine made of parts that share a ledger.
 
-Each request goes to the part it concerns (`_requested`). Every step ends the same way (`_conclude`): outages are looked
-after, the league goes on as far as it can, and members are sent what they need to know. The path of a report, from its
-arrival to the table that goes out, is told in scoring.py.
+Each request goes to the part it concerns (`AgentRequests`). Every step ends the same way (`_conclude`): outages are
+looked after, the league goes on as far as it can, and members are sent what they need to know. The path of a report,
+from its arrival to the table that goes out, is told in scoring.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -53,7 +54,7 @@ from league.manager.dispatch import (
 from league.manager.draws import SharedDraws
 from league.manager.heartbeats import Heartbeats, Probes
 from league.manager.ledger import APPLY, Ledger
-from league.manager.manager_context import ManagerContext, RosterConventions
+from league.manager.manager_context import ManagerContext, ManagerPart, RosterConventions
 from league.manager.manager_messages import Messages, table
 from league.manager.orders import OperatorOrders
 from league.manager.outages import Outages
@@ -78,8 +79,124 @@ READABLE = (Unsealed, Acknowledged)
 """Answers that may deviate from the documents."""
 FROM_MEMBERS = frozenset({"MATCH_RESULT_REPORT", "LEAGUE_QUERY", "DRAW_REQUEST", "MATCH_TROUBLE"})
 """The messages that members send us, registrations aside."""
+REGISTRATIONS = frozenset({"REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"})
 MOST_REFUSALS = 3
 """How many refused reports are named when the league waits for them."""
+
+
+@dataclass(slots=True)
+class SignsOfLife(ManagerPart):
+    """Notices which members are there, by what they send and by how they answer."""
+
+    authentication: Authentication
+    probes: Probes
+    heartbeats: Heartbeats
+    outages: Outages
+
+    def heard(self, member: Member, now: float) -> None:
+        """A member asked or answered something, so it is there."""
+        if not self.context.is_awake:
+            return
+        breaker = self.context.calls.peers[member.agent_id].breaker
+        if breaker.failing_since is not None:
+            breaker.succeeded()
+        self.outages.gone.discard(member.agent_id)
+        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
+            self.probes.alive(member.agent_id)
+        if member.role == "referee":
+            self.heartbeats.alive(member, now)
+
+    def call_answered(self, delivery: Delivery, now: float) -> None:
+        """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
+        answer = delivery.answer
+        member = self._ledger.roster.members.get(delivery.peer)
+        if member is None:
+            return
+        if isinstance(answer, READABLE):
+            if answer.deviations:
+                self.context.record(member.agent_id, answer.deviations, now)
+            # A league that trusts addresses must know which referees can prove themselves, and every league which
+            # players have the token that they are held to.
+            is_trusting = self._ledger.settings.trust == "class" and member.role == "referee"
+            if (member.credentials.receipts or is_trusting) and isinstance(answer, Unsealed):
+                self.authentication.acknowledged(member, answer)
+        elif _lists_matches(answer):
+            self.heartbeats.habits.listed_matches(member.agent_id)
+        self.heard(member, now)
+        if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
+            # An answer to a call from before the suspension says nothing about the time since.
+            is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
+            if is_acknowledged and member.attendance.suspended_at <= delivery.attempt.sent_at:
+                self.context.change(member, "recover", now)
+
+    def call_failed(self, failed: Undelivered, now: float) -> None:
+        # A call that failed by our own fault means that this process stood still.
+        if failed.blame is Blame.LOCAL:
+            self.heartbeats.slept(now)
+        self.outages.failed(failed, now)
+
+
+@dataclass(slots=True)
+class AgentRequests(ManagerPart):
+    """Takes the messages and inquiries of agents to the part that they concern."""
+
+    signs_of_life: SignsOfLife
+    authentication: Authentication
+    registration: RegistrationDesk
+    queries: LeagueQueries
+    draws: SharedDraws
+    troubles: Troubles
+    scoring: Scoring
+    address_reports: AddressReports
+    heartbeats: Heartbeats
+
+    def take(self, letter: Letter, read: Unsealed, now: float) -> None:
+        """Take a message. PeerError refuses it."""
+        if read.message_type in REGISTRATIONS:
+            self.registration.register(letter, read, now)
+            return
+        sender = self._authenticated(letter, read, now)
+        # A report without a token was dealt with already.
+        if sender is None:
+            return
+        member = sender.member
+        # A token that proves nothing is no sign of life of its owner either.
+        if not sender.by_name:
+            self.signs_of_life.heard(member, now)
+        if read.message_type == "LEAGUE_QUERY":
+            self.context.reply(letter, self.queries.answer(read, sender, now))
+        elif read.message_type == "DRAW_REQUEST":
+            self.draws.take(letter, read, member, now)
+        elif read.message_type == "MATCH_TROUBLE":
+            self.troubles.take(letter, read, member, now)
+        else:
+            self.scoring.take(letter, read, member, now)
+            if member.role == "referee":
+                self.heartbeats.reported(member, now)
+
+    def _authenticated(self, letter: Letter, read: Unsealed, now: float) -> Authenticated | None:
+        """Return the sender of a request; None for a report without a token that the league takes by its address."""
+        if read.message_type not in FROM_MEMBERS:
+            if read.violations:
+                raise as_error(read.violations[0])
+            raise PeerError("E036", f"a manager does not take {read.message_type}")
+        try:
+            return self.authentication.authenticate(read, letter.origin, now)
+        except PeerError as error:
+            if read.message_type != "MATCH_RESULT_REPORT":
+                raise
+            try:
+                self.address_reports.take(letter, read, error, now)
+            except PeerError as refusal:
+                self.scoring.refused_unproven(refusal, read, letter.origin, now)
+                raise
+        return None
+
+    def inform(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
+        member = self.queries.sender_of(inquiry, now)
+        if member is not None:
+            self.signs_of_life.heard(member, now)
+        self.context.reply(letter, self.queries.inform(member, now))
 
 
 class LeagueManager(RoleMachine):
@@ -118,8 +235,6 @@ class LeagueManager(RoleMachine):
             )
         self._ledger = ledger or Ledger(settings)
         self._chosen_settings = settings
-        self._is_awake = False
-        self._manager_endpoints = manager_endpoints
         self._kept_secrets = {**(kept_secrets or {})}
         if operator:
             self._kept_secrets[OPERATOR] = operator
@@ -129,16 +244,16 @@ class LeagueManager(RoleMachine):
             lambda: self._ledger.settings.profile == "strict",
             conventions,
         )
-        self._build(endpoints or EndpointPolicy(), is_local, book, open_giving)
+        self._context = self._new_context(book, manager_endpoints)
+        self._build(endpoints or EndpointPolicy(), is_local, open_giving)
 
     def _build(
         self,
         endpoints: EndpointPolicy,
         is_local: bool,
-        book: Book,
         open_giving: Callable[[Dispatches], Giving],
     ) -> None:
-        context = self._new_context(book)
+        context = self._context
         messages = Messages(context)
         broadcasts = self._make_broadcasts(context, messages)
         habits = RefereeHabits(context)
@@ -154,30 +269,40 @@ class LeagueManager(RoleMachine):
         broadcasts.is_holding = lambda: outages.is_holding
         authentication = Authentication(context, broadcasts, outages.token_switched)
         admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
-        self._context = context
-        self._draws = draws
+        registration = RegistrationDesk(context, admission, authentication, probes, heartbeats, assignments, draws)
+        troubles = Troubles(context, assignments, outages, authentication.has_shown_token)
+        scoring = Scoring(context, assignments, dispatches, habits, outages, proofs, draws)
+        address_reports = AddressReports(
+            context, scoring, assignments, dispatches, habits, authentication.has_shown_token
+        )
+        protests = Protests(context, proofs, address_reports.dispute)
+        queries = LeagueQueries(context, authentication, messages, dispatches, protests)
         self._assignments = assignments
         self._probes = probes
-        self._heartbeats = heartbeats
         self._outages = outages
         self._rounds = rounds
         self._broadcasts = broadcasts
-        self._authentication = authentication
-        self._registration = RegistrationDesk(
-            context, admission, authentication, probes, heartbeats, assignments, draws
-        )
-        self._troubles = Troubles(context, assignments, outages, authentication.has_shown_token)
-        self._scoring = Scoring(context, assignments, dispatches, habits, outages, proofs, draws)
-        self._address_reports = AddressReports(
-            context, self._scoring, assignments, dispatches, habits, authentication.has_shown_token
-        )
-        protests = Protests(context, proofs, self._address_reports.dispute)
-        self._queries = LeagueQueries(context, authentication, messages, dispatches, protests)
+        self._scoring = scoring
+        self._address_reports = address_reports
         self._orders = OperatorOrders(context, rounds, assignments, outages)
-        self._calls.on_answer = self._call_answered
+        signs_of_life = SignsOfLife(context, authentication, probes, heartbeats, outages)
+        self._signs_of_life = signs_of_life
+        self._requests = AgentRequests(
+            context,
+            signs_of_life,
+            authentication,
+            registration,
+            queries,
+            draws,
+            troubles,
+            scoring,
+            address_reports,
+            heartbeats,
+        )
+        self._calls.on_answer = signs_of_life.call_answered
         self._calls.on_idle = broadcasts.look_at
 
-    def _new_context(self, book: Book) -> ManagerContext:
+    def _new_context(self, book: Book, manager_endpoints: Sequence[str]) -> ManagerContext:
         return ManagerContext(
             self._calls,
             self._timers,
@@ -189,7 +314,7 @@ class LeagueManager(RoleMachine):
             book,
             self._ledger,
             lambda: self.journal_head(),
-            self._manager_endpoints,
+            manager_endpoints,
         )
 
     def _make_broadcasts(self, *parts: Any) -> Broadcasts:
@@ -334,7 +459,7 @@ class LeagueManager(RoleMachine):
 
     def resume(self, now: float) -> Step:
         self._step = Step()
-        self._is_awake = True
+        self._context.is_awake = True
         # The first event of a journal says what league it is of.
         if not self._ledger.created:
             self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
@@ -361,17 +486,14 @@ class LeagueManager(RoleMachine):
             self._happened(TrustChanged(at=now, trust=chosen.trust))
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
-        # A call that failed by our own fault means that this process stood still.
-        if failed.blame is Blame.LOCAL:
-            self._heartbeats.slept(now)
-        self._outages.failed(failed, now)
+        self._signs_of_life.call_failed(failed, now)
         return super().undelivered(failed, now)
 
     def _conclude(self, now: float) -> Step:
         """Do what has become possible, and send what members need to know."""
         # Until `resume` we only answer questions.
         # Outages come first, because they hold rounds back; broadcasts come last, because they tell what has happened.
-        if self._is_awake:
+        if self._context.is_awake:
             self._outages.advance(now)
             self._address_reports.advance(now)
             self._rounds.advance(now)
@@ -383,103 +505,15 @@ class LeagueManager(RoleMachine):
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
         if isinstance(content, Unsealed):
-            if content.message_type in (
-                "REFEREE_REGISTER_REQUEST",
-                "LEAGUE_REGISTER_REQUEST",
-            ):
-                self._registration.register(letter, content, now)
-            else:
-                self._member_request(letter, content, now)
+            self._requests.take(letter, content, now)
         elif isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):
             self._orders.carry_out(letter, content, now)
         elif isinstance(content, Inquiry):
-            self._inquiry(letter, content, now)
+            self._requests.inform(letter, content, now)
         else:
             raise PeerError("E035", "an answer without a question")
-
-    def _member_request(self, letter: Letter, read: Unsealed, now: float) -> None:
-        sender = self._authenticated(letter, read, now)
-        # A report without a token was dealt with already.
-        if sender is None:
-            return
-        member = sender.member
-        # A token that proves nothing is no sign of life of its owner either.
-        if not sender.by_name:
-            self._heard(member, now)
-        if read.message_type == "LEAGUE_QUERY":
-            self._reply(letter, self._queries.answer(read, sender, now))
-        elif read.message_type == "DRAW_REQUEST":
-            self._draws.take(letter, read, member, now)
-        elif read.message_type == "MATCH_TROUBLE":
-            self._troubles.take(letter, read, member, now)
-        else:
-            self._scoring.take(letter, read, member, now)
-            if member.role == "referee":
-                self._heartbeats.reported(member, now)
-
-    def _authenticated(self, letter: Letter, read: Unsealed, now: float) -> Authenticated | None:
-        """Return the sender of a request; None for a report without a token that the league takes by its address."""
-        if read.message_type not in FROM_MEMBERS:
-            if read.violations:
-                raise as_error(read.violations[0])
-            raise PeerError("E036", f"a manager does not take {read.message_type}")
-        try:
-            return self._authentication.authenticate(read, letter.origin, now)
-        except PeerError as error:
-            if read.message_type != "MATCH_RESULT_REPORT":
-                raise
-            try:
-                self._address_reports.take(letter, read, error, now)
-            except PeerError as refusal:
-                self._scoring.refused_unproven(refusal, read, letter.origin, now)
-                raise
-        return None
-
-    def _inquiry(self, letter: Letter, inquiry: Inquiry, now: float) -> None:
-        member = self._queries.sender_of(inquiry, now)
-        if member is not None:
-            self._heard(member, now)
-        self._reply(letter, self._queries.inform(member, now))
-
-    # --- signs of life ------------------------------------------------------------------------------------------------
-
-    def _heard(self, member: Member, now: float) -> None:
-        """A member asked or answered something, so it is there."""
-        if not self._is_awake:
-            return
-        breaker = self._calls.peers[member.agent_id].breaker
-        if breaker.failing_since is not None:
-            breaker.succeeded()
-        self._outages.gone.discard(member.agent_id)
-        if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
-            self._probes.alive(member.agent_id)
-        if member.role == "referee":
-            self._heartbeats.alive(member, now)
-
-    def _call_answered(self, delivery: Delivery, now: float) -> None:
-        """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
-        answer = delivery.answer
-        member = self._ledger.roster.members.get(delivery.peer)
-        if member is None:
-            return
-        if isinstance(answer, READABLE):
-            if answer.deviations:
-                self._context.record(member.agent_id, answer.deviations, now)
-            # A league that trusts addresses must know which referees can prove themselves, and every league which
-            # players have the token that they are held to.
-            is_trusting = self._ledger.settings.trust == "class" and member.role == "referee"
-            if (member.credentials.receipts or is_trusting) and isinstance(answer, Unsealed):
-                self._authentication.acknowledged(member, answer)
-        elif _lists_matches(answer):
-            self._heartbeats.habits.listed_matches(member.agent_id)
-        self._heard(member, now)
-        if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
-            # An answer to a call from before the suspension says nothing about the time since.
-            is_acknowledged = answer is not None and not is_refusal(answer) and not isinstance(delivery.message, Ping)
-            if is_acknowledged and member.attendance.suspended_at <= delivery.attempt.sent_at:
-                self._context.change(member, "recover", now)
 
 
 def _lists_matches(answer: Content | None) -> bool:

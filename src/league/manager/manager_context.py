@@ -43,6 +43,8 @@ class ManagerContext(Context):
     """Says where our journal ends."""
     manager_endpoints: Sequence[str] = ()
     """Where this manager and its standbys are, as members are told; empty if there is only this one."""
+    is_awake: bool = False
+    """False until the machine is resumed: until then it only answers questions."""
     audiences: dict[str, str] = field(default_factory=dict)
     """For V of each token that we derived since we were started, a sentence on who shows it to whom (S-32)."""
     _addresses: dict[tuple[str, int, str], Address] = field(default_factory=dict)
