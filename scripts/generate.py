@@ -238,6 +238,7 @@ RULE_WORDS: Mapping[str, str] = {
     "timestamp": "timestamp (3.4)",
     "reply_timestamp": "timestamp (3.4)",
     "sender": "sender (3.3)",
+    "reply_sender": "sender (3.3)",
     "semver": "version (3.5)",
     "protocol_version": "version (3.7)",
     "display_name": "name (3.5)",

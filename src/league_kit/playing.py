@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from league.gateway import forms
+from league.gateway.understanding import quoted
 from league.protocol.envelope import Reading, unseal
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from league.protocol.messages import ChooseParityResponse, GameJoinAck, Message
@@ -93,7 +94,7 @@ def _why_not(probe: Probe, message: Message | None) -> str:
     if isinstance(message, GameJoinAck):
         return "it declines the invitation"
     if isinstance(probe.choice, str):
-        return f"{probe.choice!r} is neither even nor odd, in lower case"
+        return f"{quoted(repr(probe.choice))} is neither even nor odd, in lower case"
     if probe.is_answered:
-        return f"its answer {probe.answer} cannot be read as one"
+        return f"its answer {quoted(str(probe.answer))} cannot be read as one"
     return probe.why_not()

@@ -64,7 +64,7 @@ class ErrorAnswer:
         return self.is_unknown or self.number == understanding.UNKNOWN_METHOD
 
     def __str__(self) -> str:
-        parts = [self.code, self.name or self.text[:80]]
+        parts = [self.code, self.name or understanding.quoted(self.text)]
         if self.number is not None:
             parts.append(f"({self.number})")
         return " ".join(filter(None, parts)) or "an error without code, name and number"

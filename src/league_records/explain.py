@@ -235,14 +235,26 @@ def _unreported(facts: MatchFacts, ending: Ending) -> str:
     return " and ".join(missing)
 
 
+def _looks_like_loss(facts: MatchFacts, ending: Ending) -> bool:
+    """True if the report of a win says that a choice was not made: it names the choice of one player alone, or has
+    room for choices and a number, and neither. A report that leaves out both says nothing about that."""
+    choices = ending.details.get("choices")
+    if ending.winner is None or not isinstance(choices, dict):
+        return False
+    chosen = [player for player in facts.players if choices.get(player) is not None]
+    if not chosen:
+        return not isinstance(ending.details.get("drawn_number"), int) or ending.details["drawn_number"] == 0
+    return len(chosen) < len(facts.players)
+
+
 def _blame(facts: MatchFacts, ending: Ending, corrected: Sequence[PlayerFault]) -> str:
     missing = _unreported(facts, ending)
     if missing:
         referee = facts.referee_id or "its referee"
-        likely = "Nobody else knows whether it was played at all"
-        if ending.winner:
-            likely = "A technical loss is likely"
-        return f"The report of {referee} gives {missing}. {likely}, and only that referee knows whose fault it was."
+        report = f"The report of {referee} gives {missing}."
+        if _looks_like_loss(facts, ending):
+            return f"{report} A technical loss is likely, and only that referee knows whose fault it was."
+        return f"{report} How the match went, only that referee knows."
     if corrected:
         players = sorted({facts.named(mistake.player_id) for mistake in corrected})
         return (

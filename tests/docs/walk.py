@@ -67,7 +67,7 @@ class Visit:
         return f"{self.file}:{self.function}"
 
 
-REMEMBERED = ("__missing__", "_date_line", "_of_second", "_reply_timestamp", "_timestamp", "is_strict", "_exists")
+REMEMBERED = ("__missing__", "_date_line", "_of_second", "_timestamp", "is_strict", "_exists")
 """What runs once a second only."""
 PERIODIC = ("_flush", "_rings", "_sweep")
 """Timers: what they run is not part of the walk, though it may run in the middle of it."""

@@ -71,6 +71,17 @@ def test_the_terminal_shows_the_summary_first_then_failures_with_evidence_then_w
     assert all(line.isprintable() for line in text)
 
 
+def test_words_of_a_player_are_quoted_on_one_line_and_not_at_length() -> None:
+    novel = "Traceback:\n  File x\r\n" + "boom " * 200
+    unknown = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": novel}}
+    report = checked(Conforming("Ada", script=on("GAME_INVITATION", Reaction(body=json.dumps(unknown).encode()))))
+    first, *rest = lines(report)
+    assert "would not play in a league" in first
+    assert "Traceback: File x boom boom" in first
+    quoting = [line for line in (first, *rest) if "Traceback" in line and not line.startswith("     | ")]
+    assert all("\n" not in line and len(line) < 700 for line in quoting)
+
+
 def report_untested(report: CheckReport) -> int:
     return sum(one.verdict.value == "untestable" for one in report.results)
 

@@ -64,6 +64,7 @@ BY_RULE: dict[str, st.SearchStrategy[str]] = {
     "timestamp": TIMES,
     "reply_timestamp": TIMES,
     "sender": TEXT,  # replaced: it depends on the message
+    "reply_sender": TEXT,  # likewise
     "semver": VERSIONS,
     "protocol_version": VERSIONS.map(lambda version: f"2.{version.partition('.')[2]}"),
     "display_name": NAMES,

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -361,21 +361,46 @@ def told_by(manager: Managed, match_id: str = "R1M1") -> Explanation:
     return explain(facts_in(Journals(manager.events), match_id))
 
 
-@pytest.mark.parametrize("number", [0, None, 7])
-def test_a_technical_loss_that_is_reported_as_a_win_is_not_called_a_draw_of_equal_choices(number: int | None) -> None:
+def told_of_win(details: Mapping[str, object] | None) -> str:
+    """What is said of a win of P01 that a referee by others reports with these details."""
     league = managed()
     league.answer_all()
     report = league.report_of("R1M1")
-    report["result"]["details"] = {"drawn_number": number, "choices": {}, "status": "WIN"}
-    if number is None:
-        del report["result"]["details"]["drawn_number"]
+    report["result"] |= {"details": details, "winner": "P01", "score": {"P01": 3, "P02": 0}}
     league.request(report)
-    why = " ".join(told_by(league).verdict.why)
+    return " ".join(told_by(league).verdict.why)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"drawn_number": 0, "choices": {}}, {"choices": {}}, {"drawn_number": 0, "choices": {"P01": "even"}}],
+)
+def test_a_technical_loss_that_is_reported_as_a_win_is_not_called_a_draw_of_equal_choices(
+    details: dict[str, object],
+) -> None:
+    why = told_of_win(details)
     assert "equal choices" not in why
     assert "Nobody was at fault" not in why
-    assert "gives no choices" in why
-    assert ("no number from 1 to 10" in why) is (number != 7)
+    assert "no number from 1 to 10" in why
     assert "A technical loss is likely" in why
+
+
+@pytest.mark.parametrize(
+    ("details", "missing"),
+    [
+        (None, "no choices and no number from 1 to 10"),
+        ({"drawn_number": 7}, "no choices"),
+        ({"drawn_number": 7, "choices": {}}, "no choices"),
+        ({"choices": {"P01": "even", "P02": "odd"}}, "no number from 1 to 10"),
+    ],
+)
+def test_a_win_in_a_report_without_details_is_not_called_a_technical_loss(
+    details: dict[str, object] | None, missing: str
+) -> None:
+    why = told_of_win(details)
+    assert f"gives {missing}. How the match went, only that referee knows." in why
+    assert "technical loss" not in why
+    assert "fault" not in why
 
 
 @pytest.mark.requirement("REFUSED.shown")

@@ -134,7 +134,8 @@ class AgentMoved(Event, frozen=True, kw_only=True):
 
 
 class AgentProbed(Event, frozen=True, kw_only=True):
-    """A probe before the start found out something about a member that people should know, or that it is gone."""
+    """A probe before the start, or a match that the member refuses, showed something that people should know; or that
+    is over."""
 
     is_lazy: ClassVar[bool] = True
 

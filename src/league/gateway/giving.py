@@ -65,6 +65,8 @@ class Gift(Struct, eq=False):
     acknowledged_method: str = ""
     """The last way that was acknowledged: a report is owed to it."""
     acknowledgements: int = 0
+    is_told: bool = False
+    """True if the operator was told that the referee refuses it in every way."""
 
 
 class Giving:
@@ -191,6 +193,7 @@ class Giving:
             dispatch.acknowledged_at = now
             self.acknowledged(dispatch, now)
         elif outcome is Ending.REFUSED and not _is_unreadable(delivery.answer):
+            dispatch.note_refusal(delivery.answer)
             self._refused(gift, now)
         elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
             self._await_report(gift, now)
@@ -279,7 +282,10 @@ class Giving:
 
     def _try_next_method(self, gift: Gift, now: float) -> None:
         dispatch = gift.dispatch
-        if not gift.untried or not self._dispatches.is_open(dispatch) or self._is_known(dispatch.referee_id):
+        if not self._dispatches.is_open(dispatch) or self._is_known(dispatch.referee_id):
+            return
+        if not gift.untried:
+            self._tell_operator(gift, now)
             return
         gift.method = gift.untried.pop(0)
         dispatch.may_have_arrived = False
@@ -287,6 +293,16 @@ class Giving:
             self._dispatches.on_begun_anew(dispatch.match, now)
         if not self.repeat(dispatch, now):
             self._dispatches.announce(self._context.member(dispatch.referee_id), [dispatch], now)
+
+    def _tell_operator(self, gift: Gift, now: float) -> None:
+        """Say that the referee was given the match in every way that we know, and accepted none."""
+        dispatch = gift.dispatch
+        if gift.acknowledgements or gift.is_told or not dispatch.refusal:
+            return
+        gift.is_told = True
+        methods = self._methods(self._context.member(dispatch.referee_id))
+        advice = f"It must accept one of {', '.join(methods)}, or ask for its matches with {POLLED}"
+        self._dispatches.on_refused(dispatch, advice, now)
 
     def repeat(self, dispatch: Dispatch, now: float) -> bool:
         gift = self._gift(dispatch)

@@ -101,8 +101,15 @@ def words_of(content: object, number: int | None = None, message: str = "") -> s
     words = ": ".join(parts) or message or str(fields.get("status") or "")
     if code not in (None, ""):
         words = f"{code} {words}"
-    # It is shown in one line, whatever the peer wrote.
-    return " ".join(words.split())[:LONGEST_QUOTE]
+    return quoted(words)
+
+
+def quoted(text: str) -> str:
+    """Return a text by others as it is shown: on one line, and not longer than people read."""
+    line = " ".join(text.split())
+    if len(line) <= LONGEST_QUOTE:
+        return line
+    return line[: LONGEST_QUOTE - 1] + "…"
 
 
 def _error_in(content: object) -> Fields:

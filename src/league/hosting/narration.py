@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # a process of one role does not load the others
     from league.referee.desk import RefereeDesk
 
 WITHDRAWN = "the operator has taken this agent out of the league"
+MOST_NAMED = 12
+"""How many ids of others are named in one line."""
 LEADERS = 3
 """How many players at the top of the table are named when a round is over."""
 SHOWN_AGAIN = frozenset(10**power for power in range(1, 10))
@@ -231,6 +233,13 @@ def _probed(manager: LeagueManager, event: events.AgentProbed) -> str:
     return f"{agent}: {event.findings}"
 
 
+def _lost(_: LeagueManager, event: events.MatchLost) -> str:
+    # That a referee is silent was told when it fell silent.
+    if event.why.endswith("is silent"):
+        return ""
+    return f"{event.match_id} is taken from its referee: {event.why}"
+
+
 def _recorded(manager: LeagueManager, event: events.MatchRecordKept) -> str:
     """The answers that the referee of a match refused, and players whose tokens have changed; nearly no record has any
     of it."""
@@ -333,6 +342,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.ReportHeld: _held,
     events.ResultAccepted: _result_accepted,
     events.WalkoverDecided: lambda _, event: f"{event.match_id}: not played, {' and '.join(event.withdrawn)} withdrew",
+    events.MatchLost: _lost,
     events.MatchParked: lambda _, event: (
         f"{event.match_id} waits for the operator: league replay-match {event.match_id}"
     ),
@@ -369,9 +379,10 @@ def _registered(member: Competitor | RefereeDesk, event: events.Registered) -> s
 
 
 def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
+    """The result. The reason is for both players and quotes nobody; here the faults stand beside it."""
     sentence = f"{event.match_id}: {event.reason}"
-    if event.status == "TECHNICAL_LOSS":
-        sentence += " (a technical loss)"
+    for player_id, fault in event.details.get("faults", {}).items():
+        sentence += f"; {player_id}: {fault['detail']} ({fault['code']})"
     return sentence
 
 
@@ -414,17 +425,26 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
     announcement = player.announcement
     title = f"round {event.round_id}"
     opponents = []
+    named = []
     if announcement is not None:
         if announcement.league_id == KIT_LEAGUE:
             title = OF_KIT + title
         for match in announcement.matches:
+            named += [match.player_A_id, match.player_B_id]
             if match.player_A_id == player.agent_id:
                 opponents.append(_title(player, match.player_B_id))
             elif match.player_B_id == player.agent_id:
                 opponents.append(_title(player, match.player_A_id))
-    if not opponents:
-        return f"{title}: you have a bye"
-    return f"{title}: you play against {' and '.join(opponents)}"
+    if opponents:
+        return f"{title}: you play against {' and '.join(opponents)}"
+    # A manager by others may schedule other ids than those it gave. A player that has played before was named.
+    if player.is_guest and named and not player.history:
+        ids = ", ".join(named[:MOST_NAMED])
+        return (
+            f"{title}: no match names {player.agent_id}, which the manager registered you as; the players are {ids}. "
+            "If you should be one of them, start the player with that --id and --name; otherwise you have a bye"
+        )
+    return f"{title}: you have a bye"
 
 
 def _title(player: Competitor, player_id: str) -> str:
@@ -436,10 +456,19 @@ def _title(player: Competitor, player_id: str) -> str:
     return player_id
 
 
-def _answered_invitation(_: Competitor, event: events.InvitationAnswered) -> str:
-    """Nothing, unless the player declines: its author may have forgotten to name the game."""
+def _answered_invitation(player: Competitor, event: events.InvitationAnswered) -> str:
+    """Nothing, unless the player goes by another id than its own, or declines: its author may have forgotten to name
+    the game."""
     # The kit invites to games that the player does not know, on purpose.
-    if event.accepted or is_of_kit(event.conversation_id):
+    if is_of_kit(event.conversation_id):
+        return ""
+    if event.accepted and player.agent_id and event.player_id not in ("", player.agent_id):
+        return (
+            f"{event.match_id}: {event.referee_id} calls you {event.player_id}, but the manager registered you as "
+            f"{player.agent_id}; you play as {event.player_id}. To have one id, start the player with "
+            f"--id {event.player_id} --name {event.player_id}"
+        )
+    if event.accepted:
         return ""
     return (
         f"{event.match_id}: declined, because this player does not play {event.game_type}. To play it, add it to the "

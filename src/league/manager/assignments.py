@@ -24,6 +24,7 @@ from functools import partial
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.events import (
+    AgentProbed,
     MatchAssigned,
     MatchLost,
     MatchParked,
@@ -31,7 +32,7 @@ from league.events import (
     RefereesNamed,
 )
 from league.machine import Address, Pong
-from league.manager.dispatch import Dispatches, RefereeHabits, longest_match_s
+from league.manager.dispatch import Dispatch, Dispatches, RefereeHabits, longest_match_s
 from league.manager.draws import SharedDraws
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
@@ -39,6 +40,7 @@ from league.manager.roster import Member
 from league.protocol.conventions import Convention
 from league.protocol.exchanges import ONCE
 from league.protocol.mac import hmac_sha256
+from league.protocol.safe_text import without_tokens
 from league.settings import LeagueSettings
 
 ATTEMPTS = 3
@@ -75,6 +77,7 @@ class Assignments(ManagerPart):
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
         self.dispatches.on_begun_anew = self._begun_anew
+        self.dispatches.on_refused = self._refused
 
     @property
     def seed_digest(self) -> str | None:
@@ -495,6 +498,17 @@ class Assignments(ManagerPart):
     def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
         """The match is given to its referee in another way, so it begins to play it only now."""
         self._begin_lease(match, now + lease_s(self._ledger.settings))
+
+    def _refused(self, dispatch: Dispatch, advice: str, now: float) -> None:
+        """Its referee accepts the match in no way that we know: tell the operator, and let another referee play it."""
+        referee_id = dispatch.referee_id
+        why = f"it refuses every form of assignment that we know; its last answer: {without_tokens(dispatch.refusal)}"
+        findings = f"{why}. {advice}"
+        if self.context.member(referee_id).findings != findings:
+            self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, is_trouble=True))
+        others = [referee for referee in self._answering() if referee.agent_id != referee_id]
+        if any(self.habits.is_reliable(referee.agent_id) for referee in others):
+            self.failed(dispatch.match, f"{referee_id}: {why}", now)
 
     # --- taking away and reassigning ----------------------------------------------------------------------------------
 

@@ -27,8 +27,9 @@ from league.calling.delivery import (
     Policy,
 )
 from league.calling.line import Line
+from league.events import AgentProbed
 from league.games import registry
-from league.machine import Acknowledged, Content, Failure, Pong
+from league.machine import Acknowledged, Content, Failure, Pong, Refusal
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.manager_messages import Messages
@@ -78,6 +79,12 @@ class Dispatch(Struct, eq=False):
     acknowledged_at: float | None = None
     is_under_way: bool = True
     may_have_arrived: bool = False
+    refusal: str = ""
+    """How the referee answered the last call that it did not accept, in its own words."""
+
+    def note_refusal(self, answer: Content | None) -> None:
+        if isinstance(answer, Refusal):
+            self.refusal = answer.in_words()
 
 
 class Giving(Protocol):
@@ -173,6 +180,8 @@ class Dispatches(ManagerPart):
     open_giving: Callable[[Dispatches], Giving]
     on_begun_anew: Callable[[ScheduledMatch, float], None] = lambda *_: None
     """Told of a match that is dispatched in another way."""
+    on_refused: Callable[[Dispatch, str, float], None] = lambda *_: None
+    """Told of a match that its referee accepts in no way, and what the referee must change."""
     giving: Giving = field(init=False)
     _open: dict[str, Dispatch] = field(default_factory=dict)
     _missed_reminder: set[str] = field(default_factory=set)
@@ -316,6 +325,7 @@ class Dispatches(ManagerPart):
         if failed.failure is not Failure.REFUSED:
             for dispatch in self._still_open(dispatches):
                 dispatch.may_have_arrived = True
+                dispatch.refusal = failed.in_words
 
     def _announced(
         self,
@@ -328,6 +338,7 @@ class Dispatches(ManagerPart):
             dispatch.is_under_way = False
             if outcome is Ending.REFUSED:
                 dispatch.may_have_arrived = True
+                dispatch.note_refusal(delivery.answer)
             if outcome is Ending.ANSWERED:
                 dispatch.acknowledged_at = now
                 if _is_well_formed(delivery.answer):
@@ -354,6 +365,8 @@ class Dispatches(ManagerPart):
         """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
         self.habits.proved(referee.agent_id)
+        if referee.in_trouble:
+            self.context.happened(AgentProbed(at=now, agent_id=referee.agent_id, findings=""))
         if dispatch is not None and not self.habits.is_ours(referee.agent_id):
             self.giving.reported(dispatch, referee, now)
 

@@ -303,7 +303,7 @@ class Choices:
         attempt = match.token_attempt if match else context.credentials.attempt_of(call)
         sender = context.admit(letter, call, call.match_id, attempt, now)
         if call.player_id != context.membership.agent_id:
-            context.check_player(call.player_id)
+            context.check_player(call, sender, now)
         match = self._open_match(call, match or self._take_up(call, sender, attempt, now))
         turn = turn_of(call)
         answer = match.answers.get(turn)

@@ -186,6 +186,11 @@ class Competitor(RoleMachine):
         return self._membership.agent_id
 
     @property
+    def is_guest(self) -> bool:
+        """Return True if our manager is by others, as far as its tokens show."""
+        return not self._membership.derived_tokens
+
+    @property
     def sender(self) -> str:
         """Our name in messages."""
         return self._membership.sender

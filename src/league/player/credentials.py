@@ -17,6 +17,7 @@ from league.membership import Membership
 from league.player.memory import InvitedMatch, PlayerMemory
 from league.protocol import tokens
 from league.protocol.endpoints import ip_of
+from league.protocol.fields import OTHER_MANAGERS
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 
 REGISTRATIONS: Final = 8
@@ -196,7 +197,7 @@ class Credentials:
 def sender_id(sender: str | None) -> str:
     """Return the id in `sender`; all spellings of the manager are one."""
     role, _, name = (sender or "").partition(":")
-    if role == tokens.MANAGER:
+    if role == tokens.MANAGER or (name and role in OTHER_MANAGERS):
         return tokens.MANAGER
     return name or role
 

@@ -56,7 +56,7 @@ class RefereeMessages:
         if invitation.league_id != context.membership.league_id:
             self._check_league(invitation, sender, now)
         if invitation.player_id != context.membership.agent_id:
-            context.check_player(invitation.player_id)
+            context.check_player(invitation, sender, now)
         if invitation.attempt is not None:
             self._check_commitment(invitation)
         if earlier is not None and self._is_answered(earlier, invitation, sender):
@@ -141,7 +141,7 @@ class RefereeMessages:
             stated_attempt=invitation.attempt or 0,
             league_id=invitation.league_id or "",
             game_type=invitation.game_type,
-            player_id=membership.agent_id or invitation.player_id or membership.meta.display_name,
+            player_id=invitation.player_id or membership.agent_id or membership.meta.display_name,
             opponent_id=invitation.opponent_id,
             role=invitation.role_in_match,
             accepted=accepted,

@@ -19,7 +19,9 @@ from league.protocol.envelope import Profile, seal
 from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.exchanges import Role, speakers
 from league.protocol.messages import (
+    ChooseParityCall,
     GameInvitation,
+    GameMoveCall,
     LeagueError,
     Message,
     OpenRequest,
@@ -30,6 +32,8 @@ NO_CONVERSATION: Final = "conv-unknown"
 UNNAMED_REFEREE: Final = "unknown"
 NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of messages that are about no match."""
+AddressedToPlayer = GameInvitation | ChooseParityCall | GameMoveCall
+"""The messages that name the player they are for."""
 Notified = OpenRequest | LeagueError
 """The messages that a player may be sent."""
 
@@ -161,11 +165,18 @@ class PlayerContext(Context):
         if membership.agreement.derived_tokens and league_id != membership.league_id:
             raise PeerError("E028", f"we play in {membership.league_id!r}")
 
-    def check_player(self, player_id: str | None) -> None:
-        """Refuse a message for another player."""
+    def check_player(self, message: AddressedToPlayer, sender: SenderIdentity, now: float) -> None:
+        """Refuse a message for another player. Managers by others may give us one id and call us by another: there our
+        address says whom a message is for."""
         membership = self.membership
-        if player_id is not None and player_id != membership.agent_id and membership.is_registered:
+        player_id = message.player_id
+        if player_id is None or player_id == membership.agent_id or not membership.is_registered:
+            return
+        is_opponent = getattr(message, "opponent_id", None) == membership.agent_id
+        if membership.derived_tokens or self.is_strict or is_opponent:
             raise PeerError("E005", f"{player_id[:LONGEST_NAME]!r} is not here")
+        detail = f"it calls us {player_id[:LONGEST_NAME]!r}, but we are registered as {membership.agent_id!r}"
+        self.record(sender.id, Violation("E005", "player_id", detail, f"{message.type}.player_id"), now)
 
     def check_invited(self, match_id: str) -> None:
         """Refuse a message about a match to which nobody invited us."""

@@ -44,19 +44,17 @@ def _timestamp(text: str) -> Finding | None:
     return Finding("E021", detail, timestamps.is_compat(text), UTC)
 
 
-def _reply_timestamp(text: str) -> Finding | None:
-    finding = _timestamp(text)
-    return finding and finding._replace(lenient=True)
-
-
 _SENDER = re.compile(r"(?:league_manager(?::.+)?|(?:referee|player):.+)")
+OTHER_MANAGERS = ("manager", "league")
+"""The first word of `sender` of managers by others."""
+_OTHER_ROLES = ("players:", *(f"{role}:" for role in OTHER_MANAGERS))
 
 
 def _sender(text: str) -> Finding | None:
     if _SENDER.fullmatch(text):
         return None
-    # Agents by others send "players:ID", and a name without a role.
-    is_usual = text.startswith("players:") or (text != "" and ":" not in text)
+    # Agents by others send "players:ID", "manager:ID", "league:ID", and a name without a role.
+    is_usual = text.startswith(_OTHER_ROLES) or (text != "" and ":" not in text)
     detail = f'{text!r} is not a sender; use "league_manager", "referee:ID" or "player:ID"'
     return Finding("E008", detail, is_usual, "league_manager, referee:{id} or player:{id}")
 
@@ -156,8 +154,9 @@ def _token(text: str) -> Finding | None:
 
 RULES: Mapping[str, Rule] = {
     "timestamp": _timestamp,
-    "reply_timestamp": _reply_timestamp,
+    "reply_timestamp": _timestamp,
     "sender": _sender,
+    "reply_sender": _sender,
     "semver": _semver,
     "protocol_version": _protocol_version,
     "display_name": _display_name,
@@ -178,6 +177,7 @@ Text = Annotated[str, Meta(min_length=1)]
 Timestamp = Annotated[str, _ruled("timestamp")]
 ReplyTimestamp = Annotated[str, _ruled("reply_timestamp")]
 Sender = Annotated[str, _ruled("sender")]
+ReplySender = Annotated[str, _ruled("reply_sender")]
 Version = Annotated[str, _ruled("semver")]
 ProtocolVersion = Annotated[str, _ruled("protocol_version")]
 DisplayName = Annotated[str, _ruled("display_name")]

@@ -19,6 +19,7 @@ from league.protocol.fields import (
     Ordinal,
     ParityChoice,
     QueryType,
+    ReplySender,
     ReplyTimestamp,
     Seconds,
     Sender,
@@ -92,7 +93,7 @@ class Reply(Message, kw_only=True, frozen=True):
     is_reply: ClassVar[bool] = True
 
     protocol: Annotated[Literal["league.v2"] | None, SAID] = None
-    sender: Annotated[Sender | None, SAID] = None
+    sender: Annotated[ReplySender | None, SAID] = None
     timestamp: Annotated[ReplyTimestamp | None, SAID] = None
     conversation_id: Annotated[Text | None, SAID] = None
     auth_token: Token | None = None

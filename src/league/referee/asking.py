@@ -17,7 +17,7 @@ A choice that was legal is final: nothing here asks for another one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -127,6 +127,11 @@ _UNLESS_POSTED: Final = (
     "technical loss, unless a valid answer comes as a request of your own before the deadline; there is no other call"
 )
 
+_UNCOUNTED: Final = (
+    "it came as a request of its own without a token, "
+    "which counts only if the call itself is answered with an empty 2xx"
+)
+
 
 class Charges:
     """What counts against the player if no valid answer comes."""
@@ -175,6 +180,8 @@ class Claim:
 
     def __init__(self) -> None:
         self.answer: Valid | None = None
+        self.deviations: Sequence[Violation] = ()
+        """Those of the answer. They are recorded if it counts."""
         self.disputes = 0
         self.counts = False
         """True when it settles the question."""
@@ -409,8 +416,7 @@ class Asking:
                 "neither counts, and the question is asked again",
             )
         claim.answer = answer
-        deviations = question.deviations(read, self._awaited)
-        self._game_errors.tell_deviations(question.seat, deviations, self._called, now)
+        claim.deviations = question.deviations(read, self._awaited)
         self._context.calls.claimed_by_request(self._delivery)
         # Until the call is answered, nobody knows whether the player answers in this way.
         if _is_empty(self._delivery.answer):
@@ -657,6 +663,8 @@ class Asking:
         refused = self._seated.refused
         if refused is not None:
             detail = quotable(f"{detail}; {REFUSED_BECAUSE}{refused.detail} ({refused.code})")
+        elif self._claim is not None and self._claim.answer is not None:
+            detail = f"{detail}; {REFUSED_BECAUSE}{_UNCOUNTED}"
         return FinalFault("E001", detail, failed.is_reached)
 
     def _timing(self, now: float) -> Object:
@@ -684,8 +692,9 @@ class Asking:
         assignment = question.match.taken
         by_address = self._is_claimed(delivery, outcome)
         answer = self._answer
-        if by_address:
+        if by_address and self._claim is not None:
             outcome = Ending.ANSWERED
+            self._game_errors.tell_deviations(question.seat, self._claim.deviations, self._called, now)
         if outcome is Ending.ANSWERED and not self._turn:
             self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:

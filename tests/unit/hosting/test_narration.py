@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping
 from functools import partial
 from types import SimpleNamespace
@@ -12,13 +13,14 @@ import pytest
 from msgspec import structs
 
 from league.agent.watch import ErrorNote
-from league.events import AgentApplied, Event, InvitationAnswered, Registered
+from league.events import AgentApplied, Event, InvitationAnswered, MatchDecided, Registered
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
 from league.protocol.exchanges import Role
 from league.terminal.display import shown
 from league_lab.simulation.node import Node
 from league_lab.simulation.runs import Plan
 from league_lab.simulation.world import World
+from tests.support.referee_rig import Rig
 
 SENTENCES: Mapping[Role, Mapping[type[Event], Sentence]] = {
     Role.MANAGER: MANAGER,
@@ -72,6 +74,19 @@ def test_a_referee_tells_each_of_its_matches_and_a_player_its_own() -> None:
         assert said[0].startswith("registered as P0")
         assert len([line for line in said if ": you won" in line or ": you lost" in line or ": you drew" in line]) == 3
         assert said[-1].startswith("the league is over: you are number ")
+
+
+def test_a_referee_shows_the_error_that_cost_a_match_in_the_players_own_words() -> None:
+    rig = Rig().given().joins("P01")
+    unknown = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Unknown:\nask for league.handle"}}
+    while not rig.of(MatchDecided):
+        while rig.asked("P02"):
+            rig.says("P02", json.dumps(unknown).encode())
+        rig.wait(1)
+    line = REFEREE[MatchDecided](rig.desk, rig.decided)
+    assert line.startswith("R1M1: Technical loss: P02 answered with an error; P02: answered ")
+    assert 'with "-32601 Unknown: ask for league.handle"' in line
+    assert rig.decided.reason == "Technical loss: P02 answered with an error"
 
 
 def test_a_player_that_declines_names_the_game_and_how_to_add_it() -> None:

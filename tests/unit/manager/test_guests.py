@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from msgspec import Raw
 
 from league import events as e
+from league.hosting import narration
 from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, unseal
@@ -118,6 +120,48 @@ def test_who_refuses_the_announcement_in_words_of_the_catalogue_is_given_its_mat
     league = league_of(players=2)
     say(league, given(league), BUSY)
     assert league.calls("START_MATCH", "REF01")
+
+
+def refuse_everything(league: Managed, words: str, referee_id: str = "REF01") -> None:
+    """The referee refuses whatever it is given, in every convention."""
+    refusal = Refusal("E036", words, understood=False, words=words)
+    given_to = partial(league.calls, to=referee_id)
+    while calls := [call for kind in ("ROUND_ANNOUNCEMENT", *START) for call in given_to(kind)]:
+        say(league, calls[0], refusal)
+
+
+def test_who_refuses_every_form_of_assignment_is_named_at_once_in_its_own_words() -> None:
+    league = league_of(players=2)
+    begun = league.now
+    refuse_everything(league, "4002 Invalid method, expected league.handle")
+    assert league.now == begun
+    (trouble,) = league.of(e.AgentProbed)
+    assert (trouble.agent_id, trouble.is_trouble) == ("REF01", True)
+    assert trouble.findings.startswith(
+        "it refuses every form of assignment that we know; its last answer: 4002 Invalid method, expected league.handle"
+    )
+    assert "It must accept one of ROUND_ANNOUNCEMENT, START_MATCH, MATCH_ASSIGNMENT" in trouble.findings
+    # Nobody else could play it: the match stays with this referee, which may report it yet.
+    assert league.of(e.MatchLost) == []
+    assert report(league, "R1M1") == ""
+    assert not league.manager.ledger.roster.members["REF01"].in_trouble
+    assert league.of(e.AgentProbed)[-1].findings == ""
+
+
+def test_what_a_referee_refuses_in_every_form_goes_to_another_at_once() -> None:
+    league = Managed(players=2, referees=2)
+    for number in (1, 2):
+        league.register("referee", number, token_scheme=None)
+    for number in (1, 2):
+        league.register("player", number)
+    live(league)
+    match = league.manager.ledger.matches["R1M1"]
+    first = match.referee_id or ""
+    refuse_everything(league, "no", first)
+    (lost,) = league.of(e.MatchLost)
+    assert lost.why.startswith(f"{first}: it refuses every form of assignment")
+    assert match.referee_id not in (None, first)
+    assert narration.MANAGER[e.MatchLost](league.manager, lost).startswith("R1M1 is taken from its referee: REF0")
 
 
 def test_who_acknowledges_and_does_nothing_is_given_its_matches_one_by_one_after_a_while() -> None:

@@ -197,6 +197,18 @@ _RESPONSE = "LEAGUE_REGISTER_RESPONSE"
     ("answer", "recorded"),
     [
         (result(message_type=_RESPONSE, status="ACCEPTED", player_id="P07"), set()),
+        (
+            result(message_type=_RESPONSE, status="ACCEPTED", player_id="P07", sender="manager:LM01"),
+            {"ENVELOPE.sender"},
+        ),
+        (
+            result(message_type=_RESPONSE, status="ACCEPTED", player_id="P07", sender="The League: main"),
+            {"ENVELOPE.sender"},
+        ),
+        (
+            result(message_type=_RESPONSE, status="ACCEPTED", player_id="P07", sender={"role": "manager"}),
+            {"ENVELOPE.sender"},
+        ),
         (result(message_type=_RESPONSE, status="REGISTERED", player_id="P07"), {f"{_RESPONSE}.status"}),
         (result(status="REGISTERED", player_id="P07"), {f"{_RESPONSE}.status", "ENVELOPE.message_type"}),
         (result(status="success", player_id="P07"), {f"{_RESPONSE}.status", "ENVELOPE.message_type"}),

@@ -8,7 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from league.events import ChoiceFailed, ChoiceGiven, ChoiceRefused, GameEnded, InvitationAnswered
+from league.events import (
+    ChoiceFailed,
+    ChoiceGiven,
+    ChoiceRefused,
+    DeviationRecorded,
+    GameEnded,
+    InvitationAnswered,
+    RoundAnnounced,
+)
+from league.hosting.narration import PLAYER
 from league.machine import Considered, NoChoice, Step
 from league.player import choices
 from league.protocol.errors import RAISED, PeerError
@@ -88,6 +97,38 @@ def test_the_same_invitation_again_gets_the_same_answer_and_nothing_more_happens
 def test_an_invitation_for_somebody_else_is_refused(rig: Rig) -> None:
     assert rig.refusal_of(rig.invitation(player_id="P07")) == "E005"
     assert of_type(rig, InvitationAnswered) == []
+
+
+def test_under_a_manager_by_others_a_player_plays_as_the_id_it_is_called_by_and_tells_its_author() -> None:
+    rig = Rig(derived=False).enrolled()
+    join = rig.say(rig.invitation(player_id="P07"))
+    assert (join.accept, join.player_id, join.sender) == (True, "P07", "player:P07")
+    letter, step = rig.post(rig.call(player_id="P07"))
+    rig.choose(step, "even")
+    assert (rig.answer_to(letter).player_id, rig.answer_to(letter).parity_choice) == ("P07", "even")
+    recorded = {(one.agent_id, one.code, one.requirement) for one in of_type(rig, DeviationRecorded)}
+    assert recorded == {("REF01", "E005", f"{kind}.player_id") for kind in ("GAME_INVITATION", "CHOOSE_PARITY_CALL")}
+    line = PLAYER[InvitationAnswered](rig.player, of_type(rig, InvitationAnswered)[0])
+    assert line.startswith("R1M1: REF01 calls you P07, but the manager registered you as P01; you play as P07.")
+    assert line.endswith("start the player with --id P07 --name P07")
+
+
+@pytest.mark.parametrize(("derived", "is_bye"), [(True, True), (False, False)])
+def test_a_manager_by_others_that_schedules_other_ids_gives_nobody_a_bye(derived: bool, is_bye: bool) -> None:
+    rig = Rig(derived=derived).enrolled()
+    (match,) = rig.announcement()["matches"]
+    rig.say(rig.announcement(matches=[{**match, "player_A_id": "P07", "player_B_id": "P08"}]))
+    line = PLAYER[RoundAnnounced](rig.player, of_type(rig, RoundAnnounced)[0])
+    if is_bye:
+        assert line == "round 1: you have a bye"
+    else:
+        assert line.startswith("round 1: no match names P01, which the manager registered you as; the players are P07")
+        assert "start the player with that --id and --name" in line
+
+
+def test_no_player_plays_against_itself_under_another_id() -> None:
+    rig = Rig(derived=False).enrolled()
+    assert rig.refusal_of(rig.invitation(player_id="P07", opponent_id="P01")) == "E005"
 
 
 def test_a_higher_attempt_replaces_the_lower(joined: Rig) -> None:

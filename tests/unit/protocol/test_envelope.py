@@ -297,6 +297,9 @@ def test_a_timestamp_is_not_compared_with_any_clock(timestamp: str) -> None:
             "E008",
             "LEAGUE_REGISTER_REQUEST.player_meta.protocol_version",
         ),
+        ("round_announcement", {"sender": "manager:LM01"}, "E008", "ENVELOPE.sender"),
+        ("round_announcement", {"sender": "league:league_manager"}, "E008", "ENVELOPE.sender"),
+        ("game_join_ack", {"sender": "coach:P01"}, "E008", "ENVELOPE.sender"),
         ("match_result_report", {"result.details": GONE}, "E003", "MATCH_RESULT_REPORT.result.details"),
         ("match_result_report", {"result.details.choices": GONE}, "E003", "MATCH_RESULT_REPORT.result.details.choices"),
         (

@@ -306,6 +306,22 @@ def test_whoever_answers_the_call_with_anything_is_held_to_it(answer: Any) -> No
     rig.request(_bare(rig.joining("P02")), HOSTS["P02"])
     rig.until(4.9)
     assert [joined.player_id for joined in rig.of(e.PlayerJoined)] == ["P01"]
+    rig.until(60)
+    (fault,) = rig.of(e.PlayerFaulted)
+    assert "an answer came and was refused, because it came as a request of its own without a token" in fault.detail
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_a_claim_is_recorded_as_a_deviation_only_if_it_counts() -> None:
+    odd = {"arrival_timestamp": "soon"}
+    rig = _class_league().joins("P01")
+    rig.request(_bare(rig.joining("P02", **odd)), HOSTS["P02"])
+    rig.says("P02", {"status": "ok"}).until(60)
+    assert rig.decided.status == "TECHNICAL_LOSS"
+    assert rig.of(e.PlayerDeviated) == []
+    rig = _class_league().joins("P01").says("P02", EMPTY)
+    rig.request(_bare(rig.joining("P02", **odd)), HOSTS["P02"])
+    assert "P02" in [deviation.player_id for deviation in rig.of(e.PlayerDeviated)]
 
 
 @pytest.mark.requirement("TRUST.answers_by_address")
