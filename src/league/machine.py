@@ -211,8 +211,8 @@ class NoChoice(Struct, frozen=True):
     provenance: Provenance | None = None
     is_outage: bool = False
     """It is not the player's fault (spec section 8.17)."""
-    exception: str = ""
-    """What the author's code raised, in one line."""
+    cause: str = ""
+    """Why, in one line that the league may read, such as "its code raised ValueError"."""
     conversation: str = ""
     """What was said before the refusal, as in `Considered`."""
 
