@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -211,8 +211,8 @@ class NoChoice(Struct, frozen=True):
     provenance: Provenance | None = None
     is_outage: bool = False
     """It is not the player's fault (spec section 8.17)."""
-    exception: str = ""
-    """What the author's code raised, in one line."""
+    cause: str = ""
+    """Why, in one line that the league may read, such as "its code raised ValueError"."""
     conversation: str = ""
     """What was said before the refusal, as in `Considered`."""
 
@@ -240,6 +240,14 @@ class Failure(Enum):
     NOT_UNDERSTOOD = "not understood"
     ERROR = "error"
     """The answer was an error."""
+
+
+class NoConnection(StrEnum):
+    """Details of Failure.REFUSED that say more than that a connection was refused."""
+
+    UNKNOWN_HOST = "no host has this name"
+    NO_TLS = "no TLS there: an address with http:// may be meant"
+    NOT_TRUSTED = "its certificate is not trusted here"
 
 
 UNREACHED = frozenset({Failure.TIMEOUT, Failure.REFUSED, Failure.FORBIDDEN, Failure.BROKEN})

@@ -263,7 +263,7 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     Raises SystemExit if the player cannot be served.
     """
     if not isinstance(player, Player):
-        raise TypeError(f"serve() takes a player, such as serve(MyPlayer()), not {player!r}")
+        raise TypeError(f"serve() takes a player: {_correction(player)}")
     # Serving needs many modules. They are loaded only now, so that a player's own module is imported quickly.
     from league.hosting import options
     from league.terminal import CommandError
@@ -278,6 +278,13 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
         parser.exit(130, f"{parser.prog}: interrupted\n")
     if status:
         sys.exit(status)
+
+
+def _correction(wrong: object) -> str:
+    """What to write if serve() got something that is not a player."""
+    if isinstance(wrong, type):
+        return f"write serve({wrong.__name__}()), with parentheses after the class"
+    return f"{type(wrong).__name__} is not one; write class {type(wrong).__name__}(Player)"
 
 
 def _parser(player: Player) -> ArgumentParser:

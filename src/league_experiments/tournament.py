@@ -374,7 +374,9 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
-        players.refuse_unplayable(entrant_of(contender), plan.game)
+        entrant = entrant_of(contender)
+        players.name_slips(entrant)
+        players.refuse_unplayable(entrant, plan.game)
     try:
         openings_for(plan.game, plan.openings, plan.seed)
     except ValueError as error:

@@ -58,6 +58,8 @@ FAIR_SHARE: Final = 0.5
 MARGIN: Final = 0.1
 """The share of a turn's time that is kept for the way back to the referee."""
 LONGEST_MARGIN_S: Final = 1.0
+BUDGET_SPENT: Final = "its budget for the model is spent"
+"""What the league is told then. The amounts are for the author."""
 _REFUSING: Final = re.compile(
     r"\b(I|we)\b.{0,20}\b(can't|cannot|can not|won't|will not|unable to|must decline|am not able to|refuse to)\b"
     r"|\bI'm sorry\b|\bI apologi[sz]e\b",
@@ -134,7 +136,7 @@ class AskingPlayer:
             return NoChoice("the referee offers no options")
         self.budget.remember(turn.tokens_spent, turn.cost_spent)
         if self.budget.exhausted:
-            return NoChoice(f"{self.budget.exhausted}: the model is not asked")
+            return NoChoice(f"{self.budget.exhausted}: the model is not asked", cause=BUDGET_SPENT)
         return await _Choosing(self, turn, experiment).choose()
 
 

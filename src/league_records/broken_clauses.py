@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from league.protocol.errors import ERRORS, RAISED
+from league.protocol.errors import ERRORS, NO_CHOICE_BECAUSE
 
 SECTIONS: Final[Mapping[str, str]] = {
     "CHOICE.in_time": "5.11",
@@ -177,21 +177,21 @@ def named(code: str) -> str:
     return f"{code} {ERRORS[code].name}"
 
 
-def exception_in(detail: str) -> str:
-    """The exception that a player of ours reported to its referee; empty if its code raised none."""
-    _, marker, exception = detail.partition(RAISED)
+def cause_in(detail: str) -> str:
+    """The cause that a player of ours reported to its referee, such as an exception; empty if it reported none."""
+    _, marker, cause = detail.partition(NO_CHOICE_BECAUSE)
     if not marker:
         return ""
     # The referee quotes the error; something of its own may follow the quote.
-    exception, _, _ = exception.rpartition('"')
-    return exception
+    cause, _, _ = cause.rpartition('"')
+    return cause
 
 
 def failure(code: str, detail: str) -> str:
-    """What happened to a call: the exception if a player's code raised one, otherwise the error and its detail."""
-    exception = exception_in(detail)
-    if exception:
-        return f"its code raised {exception}"
+    """What happened to a call: the cause that the player named, otherwise the error and its detail."""
+    cause = cause_in(detail)
+    if cause:
+        return cause
     # E009 is called a connection error, but a player that answered was connected.
     if code == "E009" and is_answered(detail):
         return f"it {detail} (E009)"

@@ -21,9 +21,9 @@ from league.referee.match import DECLINED, REFUSED_BECAUSE
 from league_records.broken_clauses import (
     ClauseRef,
     at_field,
+    cause_in,
     cite,
     clause_of,
-    exception_in,
     failure,
     named,
     question,
@@ -107,7 +107,7 @@ def listed_mistakes(player_id: str, events: Sequence[Event], game_type: str) -> 
         clause = violated(event.code, event.phase, game_type, requirement)
         hint = advice_for(event.code, event.phase, event.detail)
         detail = event.detail
-        if exception_in(detail):
+        if cause_in(detail):
             detail = failure(event.code, detail)
         yield ListedMistake(event.match_id, named(event.code), detail, str(clause or ""), hint)
 
@@ -209,7 +209,7 @@ def _corrected(facts: MatchFacts, mistake: Mistake, count: int) -> PlayerFault:
         detail = mistake.detail
         clause = _clause(facts, mistake)
     reason = f"{named(mistake.code)}: {detail}"
-    if exception_in(detail):
+    if cause_in(detail):
         reason = failure(mistake.code, detail)
     asked = question(mistake.phase)
     sentence = f"{mistake.player_id} {action} {asked} before it succeeded ({reason})"
@@ -394,10 +394,18 @@ _TEXTS: Final[Mapping[str, str]] = {
         "--corrections may help."
     ),
 }
-_AFTER_AN_EXCEPTION: Final = (
-    "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what may "
-    "fail, and return any legal choice then."
-)
+_CAUSES: Final[Mapping[str, str]] = {
+    "its code raised ": (
+        "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what "
+        "may fail, and return any legal choice then."
+    ),
+    "its code returned ": (
+        "Return one of the options, which are texts: every way through your method must end with a return. The "
+        "player's own output around this time shows what it returned and what was legal."
+    ),
+    "its budget ": "A player with --max-tokens or --max-cost stops asking its model then: start it with a larger one.",
+}
+"""What helps against a cause that a player of ours named, by its beginning."""
 _MANNERS: Final[Mapping[str, str]] = {
     REFUSED_BECAUSE: "refused",
     "answered ": "answered",
@@ -410,9 +418,9 @@ _HTTP_STATUS: Final = re.compile(r"HTTP status ([0-9]{3})")
 
 def advice_for(code: str, phase: str, detail: str) -> str:
     """What helps against this fault."""
-    exception = exception_in(detail)
-    if exception:
-        return f"Your code raised {exception}. {_AFTER_AN_EXCEPTION}"
+    cause = cause_in(detail)
+    if cause:
+        return _own_advice(cause)
     # The most exact advice first: for this phase, for this kind of failure, for the code.
     for key in (f"{code} {_manner(detail)}", f"{code} {phase}", code):
         if key in _TEXTS:
@@ -420,6 +428,14 @@ def advice_for(code: str, phase: str, detail: str) -> str:
     if code in ERRORS:
         return f"{ERRORS[code].name}: {ERRORS[code].when}."
     return "There is no advice for this fault."
+
+
+def _own_advice(cause: str) -> str:
+    sentence = f"{cause[0].upper()}{cause[1:]}."
+    for beginning, advice in _CAUSES.items():
+        if cause.startswith(beginning):
+            return f"{sentence.replace('Its', 'Your', 1)} {advice}"
+    return sentence
 
 
 def _manner(detail: str) -> str:

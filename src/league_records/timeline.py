@@ -30,9 +30,9 @@ from league_records import letter_words
 from league_records.broken_clauses import (
     ClauseRef,
     at_field,
+    cause_in,
     cite,
     clause_of,
-    exception_in,
     failure,
     in_time,
     is_answered,
@@ -579,7 +579,7 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
     match event:
         case e.AttemptFailed():
             text = f"A call to {event.player_id} failed ({_failure(event)}): {event.detail}; {_retry(event)}."
-            if exception_in(event.detail):
+            if cause_in(event.detail):
                 text = f"{event.player_id} did not choose: {failure(event.code, event.detail)}; {_retry(event)}."
             clause = violated(event.code, event.phase, game_type)
         case e.WrongAnswer():
@@ -594,7 +594,7 @@ def _of_mistake(event: e.Event, game_type: str) -> _Words | None:
             clause = clause_of(event.code)
         case e.PlayerFaulted():
             text = f"{event.player_id} lost by its own fault ({named(event.code)}): {event.detail}."
-            if exception_in(event.detail) or is_answered(event.detail):
+            if cause_in(event.detail) or is_answered(event.detail):
                 text = f"{event.player_id} lost by its own fault: {failure(event.code, event.detail)}."
             clause = clause_of(event.code) or in_time(event.phase, game_type)
         case _:

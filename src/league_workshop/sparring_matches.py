@@ -15,7 +15,7 @@ from league import events as e
 from league.protocol.exchanges import EXCHANGES
 from league.referee.match import DECLINED
 from league.reports.journals import Journals
-from league_records.broken_clauses import exception_in, failure, named, question
+from league_records.broken_clauses import cause_in, failure, named, question
 from league_records.match_facts import FactSource, MatchFacts, facts_of
 
 Outcome = Literal["won", "drawn", "lost", "technical loss", "technical win"]
@@ -99,7 +99,7 @@ def _outcome(facts: MatchFacts, guest_id: str) -> Outcome:
 def _in_short(fault: e.PlayerFaulted) -> str:
     if fault.code == DECLINED:
         return "declined the invitation"
-    if exception_in(fault.detail):
+    if cause_in(fault.detail):
         return f"{failure(fault.code, fault.detail)} at {question(fault.phase)}"
     return f"{named(fault.code)} at {question(fault.phase)}: {fault.detail}"
 

@@ -123,7 +123,9 @@ class Learning(Player):
             return self.lookup(call)
         if self.asked == 3:
             return "Even"
-        if self.asked > 3:
+        if self.asked == 4:
+            return "EVEN"
+        if self.asked > 4:
             return "even"
 
     def lookup(self, call):
@@ -135,11 +137,12 @@ class Learning(Player):
     me = processes.members()["Learning"]
     told = player.output
     assert f"Learning ({me}) in R1M1 failed: KeyError: " in told
-    assert f'{file}", line 17, in lookup' in told
+    assert f'{file}", line 19, in lookup' in told
     assert "hosting" not in told
     assert "sdk.py" not in told
     assert f"Learning ({me}) in R1M1 returned None, which is not text that can be sent; is a return missing?" in told
     assert f"Learning ({me}) in R1M1 returned 'Even', which is not legal; did you mean 'even'?" in told
+    assert f"Learning ({me}) in R1M1 returned 'EVEN', which is not legal; did you mean 'even'? again (×2)\n" in told
     assert told.count("The question was a CHOOSE_PARITY_CALL") == 3
     assert told.count("  call.context.opponent_id = ") == 3
     assert told.count("Legal: 'even', 'odd'.") == 3

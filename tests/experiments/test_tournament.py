@@ -391,6 +391,17 @@ class Unwritten(league.Player):
     """Has no method that chooses."""
 
 
+class Misspelt(league.Player):
+    def choose_party(self, call: object) -> str:
+        return "even"
+
+
+def test_a_misspelt_method_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(league.LeagueError, match="Misspelt cannot play even_odd"):
+        league.tournament([Misspelt, "random"])
+    assert "Misspelt.choose_party is never called; did you mean choose_parity?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("strategies", "sentence"),
     [

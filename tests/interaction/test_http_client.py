@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from league.machine import Failure
+from league.calling.delivery import in_words
+from league.machine import Failure, NoConnection
 from league.protocol.endpoints import EndpointPolicy
 from league.transport.http import look_up
 from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, PoolLimits
@@ -508,7 +509,27 @@ async def test_https_is_called_only_where_the_certificate_can_be_trusted(tmp_pat
             unknown = await fails(client, url)
             plain = await fails(client, url.replace("https", "http"))
     assert elsewhere.failure is unknown.failure is Failure.REFUSED
+    assert elsewhere.detail == unknown.detail == NoConnection.NOT_TRUSTED
     assert plain.failure is Failure.BROKEN
+
+
+@on_every_loop
+async def test_only_a_refused_connection_is_called_refused() -> None:
+    async def unknown(_host: str, _port: int) -> list[tuple[int, str]]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    async with calling(resolver=found_by(unknown)) as client:
+        no_host = await fails(client, "http://agent.example/mcp")
+    server = await _echo_server()
+    async with calling() as client:
+        no_tls = await fails(client, f"https://127.0.0.1:{server.port}/mcp")
+        await server.close()
+        with refusing_port() as port:
+            refused = await fails(client, f"http://127.0.0.1:{port}/mcp")
+    failures = (no_host, no_tls, refused)
+    assert {failed.failure for failed in failures} == {Failure.REFUSED}
+    words = [in_words(failed.failure, failed.detail) for failed in failures]
+    assert words == [NoConnection.UNKNOWN_HOST, NoConnection.NO_TLS, "connection refused"]
 
 
 # --- connections ------------------------------------------------------------------------------------------------------

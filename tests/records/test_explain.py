@@ -16,7 +16,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
-from league.protocol.errors import ERRORS, RAISED
+from league.protocol.errors import ERRORS, NO_CHOICE_BECAUSE
 from league.reports.journals import Journals
 from league_records import broken_clauses
 from league_records.explain import Explanation, explain
@@ -169,9 +169,9 @@ def answers_with_errors() -> Rig:
     return rig
 
 
-def raises() -> Rig:
+def names_a_cause(cause: str) -> Rig:
     rig = joined().chooses("P01", "even")
-    sentence = f"{RAISED}ValueError: no (such) thing"
+    sentence = f"{NO_CHOICE_BECAUSE}{cause}"
     data = {"error_code": "E099", "error_description": "INTERNAL_ERROR", "error_detail": sentence}
     error = {"code": -32603, "message": sentence, "data": data}
     for _ in range(4):
@@ -205,7 +205,7 @@ FAULTS: list[tuple[Callable[[], Rig], str, list[str], str]] = [
 
 
 def test_an_exception_in_a_players_code_is_told_as_one() -> None:
-    told = story(finished(raises()))
+    told = story(finished(names_a_cause("its code raised ValueError: no (such) thing")))
     (fault,) = told.verdict.faults
     assert fault.code == "E009"
     assert fault.sentence.startswith(
@@ -215,6 +215,24 @@ def test_an_exception_in_a_players_code_is_told_as_one() -> None:
     lines = [line.text for attempt in told.attempts for line in attempt.lines if line.code == "E009"]
     assert lines[0].startswith("P02 did not choose: its code raised ValueError: no (such) thing; retry 1 follows")
     assert not [line for line in lines if "CONNECTION_ERROR" in line]
+
+
+@pytest.mark.parametrize(
+    ("cause", "advice"),
+    [
+        (
+            "its code returned None instead of text",
+            "Your code returned None instead of text. Return one of the options",
+        ),
+        ("its budget for the model is spent", "Your budget for the model is spent. A player with --max-tokens"),
+        ("its dog ate it", "Its dog ate it."),
+    ],
+)
+def test_the_cause_that_a_player_names_is_told_in_its_words(cause: str, advice: str) -> None:
+    (fault,) = story(finished(names_a_cause(cause))).verdict.faults
+    assert f"4 times: {cause}." in fault.sentence
+    assert fault.advice.startswith(advice)
+    assert "params.message_type" not in fault.advice, "that is for people who write servers"
 
 
 @pytest.mark.parametrize(("play", "code", "broken", "advice"), FAULTS)

@@ -27,6 +27,7 @@ from league.events import (
 )
 from league.machine import Content, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
+from league.protocol.errors import NO_CHOICE
 from league.protocol.messages import (
     MESSAGES,
     GameError,
@@ -303,7 +304,11 @@ class ErrorNote(Struct, frozen=True):
             if self.code not in words:
                 words += f" ({self.code})"
             return f"{self.peer} answers {subject} with {words}"
-        return f"{self.peer} says {subject}: {self.code} {self.text}"
+        sentence = f"{self.peer} says {subject}: {self.code} {self.text}"
+        if NO_CHOICE in self.text:
+            # Whatever the code is called, the network did not fail.
+            sentence += "; it quotes your player, which said above why it did not choose"
+        return sentence
 
 
 ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})

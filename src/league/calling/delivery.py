@@ -12,7 +12,7 @@ from typing import Self
 from msgspec import Struct, field
 
 from league.calling.line import PLAIN, Line
-from league.machine import Address, Content, Failure, Ping, Refusal
+from league.machine import Address, Content, Failure, NoConnection, Ping, Refusal
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import ONCE, RetrySchedule
 from league.protocol.messages import GameError, LeagueError, Message
@@ -85,10 +85,13 @@ _IN_WORDS: Mapping[Failure, str] = {
     Failure.BROKEN: "the connection broke",
     Failure.BUSY: "busy",
 }
+_EXACT = frozenset(map(str, NoConnection))
 
 
 def in_words(failure: Failure, detail: str) -> str:
     """Return why a call got no answer, in plain words."""
+    if detail in _EXACT:
+        return detail
     return _IN_WORDS.get(failure, detail)
 
 

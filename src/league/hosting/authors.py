@@ -21,6 +21,7 @@ from league.player.history import PastMatch
 from league.protocol import messages, parts
 from league.protocol.messages import ChooseParityCall, Message
 from league.protocol.safe_text import without_tokens
+from league.terminal import did_you_mean
 
 NOT_THEIRS = (str(Path(__file__).parents[1]) + os.sep, str(importlib.__file__), "<frozen importlib")
 """Files of our own code and the importer's: their frames before the author's first one tell the author nothing."""
@@ -49,13 +50,13 @@ _SHORTENED.maxstring = _SHORTENED.maxother = 500
 
 
 class Reports:
-    """The reports that an author has read. The same exception is shown in full once, and then in one line."""
+    """The reports that an author has read. The same failure is shown in full once, and then in one line."""
 
     def __init__(self) -> None:
         self._counts: Counter[Hashable] = Counter()
 
     def once(self, report: str, origin: Hashable) -> str:
-        """Return a report about an exception from this place: in full at first, then only its headline."""
+        """Return a report about a failure of this kind, or from this place: in full at first, then its headline."""
         self._counts[origin] += 1
         count = self._counts[origin]
         if count == 1:
@@ -172,7 +173,19 @@ def _hint(error: BaseException) -> str:
             return f"{OBJECTS}\n"
         if isinstance(error.obj, dict) and error.name in error.obj:
             return f"This is a dictionary: write [{error.name!r}] instead of .{error.name}.\n"
+        return _name_hint(error)
     return ""
+
+
+def _name_hint(error: AttributeError) -> str:
+    """The attribute that the author probably meant. Python names it itself from 3.12 on."""
+    if error.obj is None or sys.version_info >= (3, 12):
+        return ""
+    names = (name for name in dir(error.obj) if not name.startswith("_"))
+    suggestion = did_you_mean(str(error.name), names)
+    if not suggestion:
+        return ""
+    return f"There is no {error.name}{suggestion}\n"
 
 
 def _suggestion(value: object, options: Sequence[str]) -> str:

@@ -76,6 +76,8 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
     row = next((row for row in features.own(StrategyRow) if row.name == spec), None)
     if row is not None:
         return _of_feature(row, options)
+    if spec.endswith(".py"):
+        raise CommandError(f"cannot load {spec}: name its class, too, as in {spec}:Mine", USAGE)
     module, colon, cls = spec.rpartition(":")
     if module and colon and cls:
         # An author's class comes before features by others: looking those up takes time.
@@ -209,7 +211,7 @@ async def serve(
     options = replace(options, count=len(entrants))
     # Better now than in the middle of a match.
     for entrant in entrants:
-        _name_slips(entrant)
+        name_slips(entrant)
         for game in _games_of(options, entrant):
             refuse_unplayable(entrant, game)
     runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
@@ -261,7 +263,8 @@ def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
     return entrant.games
 
 
-def _name_slips(entrant: Entrant) -> None:
+def name_slips(entrant: Entrant) -> None:
+    """Name the methods of an author's class that are probably misspelt."""
     slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "_slips", None)
     if callable(slips):
         for sentence in slips():
@@ -363,7 +366,7 @@ class StrategyRunner:
             nonlocal has_warned
             has_warned = True
             report = authors.too_slow(self._who(turn), turn.seconds, ask.call, turn.options)
-            console.complain(report)
+            console.complain(self._reports.once(report, "late"))
 
         wait = self._agent.setup.clock.seconds_until(ask.deadline)
         alarm = asyncio.get_running_loop().call_later(wait, warn)
@@ -381,7 +384,7 @@ class StrategyRunner:
             report = authors.raised(player, value.error, ask.call, turn.options)
             console.complain(self._reports.once(report, authors.origin_of(value.error)))
             # The referee learns the kind of the exception only: its text is for the author alone.
-            return NoChoice(authors.last_line(value.error), exception=type(value.error).__name__)
+            return NoChoice(authors.last_line(value.error), cause=f"its code raised {type(value.error).__name__}")
         if isinstance(value, NoChoice):
             verb = "declines to choose" if value.is_outage else "does not choose"
             console.complain(f"{player} {verb}: {value.detail}")
@@ -389,9 +392,11 @@ class StrategyRunner:
         choice: object = value.choice if isinstance(value, Considered) else value
         # The choice is sent as it is, right or wrong; only its author is told.
         if not _is_text(choice):
-            console.complain(authors.no_choice(player, choice, ask.call, turn.options))
+            report = authors.no_choice(player, choice, ask.call, turn.options)
+            console.complain(self._reports.once(report, "no choice"))
         elif choice not in turn.options and not turn.move_format:
-            console.complain(authors.illegal_choice(player, choice, ask.call, turn.options))
+            report = authors.illegal_choice(player, choice, ask.call, turn.options)
+            console.complain(self._reports.once(report, "illegal choice"))
         if isinstance(value, Considered) and value.provenance and value.provenance.fallbacks:
             reason = value.provenance.fallback_reason.replace("_", " ") or "no reason given"
             console.complain(f"{player}: the model did not choose ({reason}); {choice!r} is a fallback")

@@ -40,7 +40,7 @@ from league.player.protests import Protests
 from league.player.strategies import CHANCE_BYTES, TalkLine, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal
-from league.protocol.errors import RAISED, PeerError
+from league.protocol.errors import NO_CHOICE, NO_CHOICE_BECAUSE, PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.experiment import written
 from league.protocol.fields import ParityChoice
@@ -66,7 +66,7 @@ PENDING: Final = 1_000
 """Maximum number of pending choices."""
 LONGEST_S: Final = 3_600.0
 LONGEST_FAILURE: Final = 10_000
-LONGEST_EXCEPTION: Final = 160
+LONGEST_CAUSE: Final = 160
 LONGEST_TALK: Final = 500
 
 
@@ -249,12 +249,23 @@ def read_choice(value: object) -> Considered | NoChoice:
         talk = value.talk
     if not isinstance(choice, str) or not isinstance(talk, str):
         wrong = talk if isinstance(choice, str) else choice
-        return NoChoice(f"a choice is a text, not {type(wrong).__name__}", provenance, conversation=conversation)
+        kind = "None" if wrong is None else f"a value of type {type(wrong).__name__}"
+        return NoChoice(
+            f"a choice is a text, not {type(wrong).__name__}",
+            provenance,
+            cause=f"its code returned {kind} instead of text",
+            conversation=conversation,
+        )
     try:
         str.encode(choice)
         str.encode(talk)
     except UnicodeEncodeError as error:
-        return NoChoice(f"this choice cannot be written: {error}", provenance, conversation=conversation)
+        return NoChoice(
+            f"this choice cannot be written: {error}",
+            provenance,
+            cause="its code returned text that cannot be sent",
+            conversation=conversation,
+        )
     # A subclass of str may write itself in another way than it compares.
     return Considered(str.__str__(choice), provenance, conversation, str.__str__(talk)[:LONGEST_TALK])
 
@@ -465,10 +476,9 @@ class Choices:
                 provenance=failure.provenance,
             )
         )
-        sentence = "no choice could be made"
-        if failure.exception:
-            # The referee's record shows the kind of exception; its text stays at the player's terminal.
-            sentence = RAISED + printable(failure.exception)[:LONGEST_EXCEPTION]
+        sentence = NO_CHOICE
+        if failure.cause:
+            sentence = NO_CHOICE_BECAUSE + printable(failure.cause)[:LONGEST_CAUSE]
         error = PeerError(code, sentence, {"incident": pending.key})
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)

@@ -164,7 +164,12 @@ class PastMatches(MatchHistory):
     @overload
     def __getitem__(self, index: slice) -> list[PastMatch]: ...
     def __getitem__(self, index: int | slice) -> PastMatch | list[PastMatch]:
-        places = range(self._count)[index]
+        try:
+            places = range(self._count)[index]
+        except IndexError:
+            # Most players stumble here once, in their first match.
+            held = "is empty before your first match is over" if not self._count else f"has {self._count} matches"
+            raise IndexError(f"history[{index}]: the history {held}") from None
         if isinstance(places, range):
             return [self._rows[place] for place in places]
         return self._rows[places]

@@ -189,8 +189,10 @@ _ROWS = (
 ERRORS: Mapping[str, ErrorRow] = {row.code: row for row in _ROWS}
 BY_NAME: Mapping[str, ErrorRow] = {row.name: row for row in _ROWS}
 
-RAISED = "no choice could be made: its code raised "
-"""The beginning of the sentence with which our players report an exception of their author's code (E099)."""
+NO_CHOICE = "no choice could be made"
+"""What our players tell a referee when there is nothing to send (E099, E045)."""
+NO_CHOICE_BECAUSE = f"{NO_CHOICE}: "
+"""The beginning of the same sentence if the league may know the cause, such as an exception in the author's code."""
 REJECTIONS = frozenset({"E018", "E019", "E020", "E022", "E025", "E026", "E027", "E031", "E043", "E044"})
 """Registration answers these with status REJECTED; every other code is a JSON-RPC error there too (R-19)."""
 

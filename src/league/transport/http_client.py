@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import math
+import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, MutableSequence
@@ -29,7 +30,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from league.machine import Failure
+from league.machine import Failure, NoConnection
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
 from league.transport.http_call import (
     CallFailed,
@@ -267,7 +268,7 @@ class HttpClient:
                 local=bool(stage),
             ) from None
         except OSError as error:
-            raise CallFailed(Failure.REFUSED, str(error), local=error.errno in _LOCAL_ERRORS) from None
+            raise CallFailed(Failure.REFUSED, _reason(error), local=error.errno in _LOCAL_ERRORS) from None
         finally:
             self._acquiring.discard(limit)
             endpoint.acquiring -= 1
@@ -358,7 +359,9 @@ class HttpClient:
                 async with asyncio.timeout_at(now + share):
                     return await self._connect_to(target, family, address)
             except OSError as error:
-                failed = error
+                # A server that was reached, and speaks no TLS or has a bad certificate, is the better reason.
+                if not isinstance(failed, ssl.SSLError):
+                    failed = error
         raise failed
 
     async def _connect_to(self, target: Target, family: int, address: str) -> ClientConnection:
@@ -491,3 +494,14 @@ def _hand_over(waiters: deque[_Waiter], connection: ClientConnection | None) -> 
 def _remove(items: MutableSequence[_T], item: _T) -> None:
     if item in items:
         items.remove(item)
+
+
+def _reason(error: OSError) -> str:
+    """Why there is no connection: people look in the wrong place if all is said to be refused."""
+    if isinstance(error, socket.gaierror):
+        return NoConnection.UNKNOWN_HOST
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return NoConnection.NOT_TRUSTED
+    if isinstance(error, ssl.SSLError):
+        return NoConnection.NO_TLS
+    return str(error)

@@ -12,6 +12,7 @@ from league.agent.log import Log
 from league.agent.watch import error_answered, error_told
 from league.machine import Acknowledged, Content, Ping, Refusal
 from league.protocol.envelope import Reading, seal, unseal
+from league.protocol.errors import NO_CHOICE_BECAUSE
 from league.protocol.messages import LeagueQuery, Message
 from league.transport.letters import Asked
 
@@ -37,6 +38,13 @@ def test_an_error_is_shown_with_who_says_it_what_it_is_about_its_code_and_its_wo
     league = {"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "AUTH_TOKEN_INVALID"}
     assert told(**league) == "somebody says LEAGUE_ERROR: E012 AUTH_TOKEN_INVALID"
     assert told(message_type="GAME_OVER") == ""
+
+
+def test_an_error_that_quotes_ourselves_is_not_taken_for_one_of_the_network() -> None:
+    quote = f'answered choose_parity with "E099 INTERNAL_ERROR: {NO_CHOICE_BECAUSE}its code raised ValueError"'
+    words = {"error_code": "E009", "error_name": "CONNECTION_ERROR", "error_detail": quote}
+    shown = told(message_type="GAME_ERROR", sender="referee:REF01", match_id="R1M1", **words)
+    assert shown.endswith('raised ValueError"; it quotes your player, which said above why it did not choose')
 
 
 @pytest.mark.requirement("ERROR.shown")

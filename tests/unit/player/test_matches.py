@@ -20,7 +20,7 @@ from league.events import (
 from league.hosting.narration import PLAYER
 from league.machine import Considered, NoChoice, Step
 from league.player import choices
-from league.protocol.errors import RAISED, PeerError
+from league.protocol.errors import NO_CHOICE_BECAUSE, PeerError
 from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck
 from tests.support.player_rig import ME, START, Rig
@@ -345,14 +345,32 @@ def test_a_strategy_that_fails_is_answered_with_an_error_that_tells_nothing_of_t
 def test_an_exception_of_the_authors_code_is_named_in_one_short_line(joined: Rig) -> None:
     letter, step = joined.post(joined.call())
     exception = "ValueError: tok_P01_abcdefghijklmnopqrstuvwxyz0123456789\n" + "x" * 1000
-    joined.choose(step, NoChoice("ValueError", exception=exception))
+    joined.choose(step, NoChoice("ValueError", cause=f"its code raised {exception}"))
     error = joined.answer_to(letter)
     assert isinstance(error, PeerError)
     assert error.code == "E099"
-    assert error.detail.startswith(f"{RAISED}ValueError: ")
+    assert error.detail.startswith(f"{NO_CHOICE_BECAUSE}its code raised ValueError: ")
     assert len(error.detail) < 250
     assert error.detail.isprintable()
     assert "abcdefgh" not in error.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [
+        (None, "its code returned None instead of text"),
+        (0, "its code returned a value of type int instead of text"),
+        ("\ud800", "its code returned text that cannot be sent"),
+    ],
+)
+def test_the_referee_learns_what_kind_of_value_was_returned_instead_of_a_choice(
+    joined: Rig, value: object, cause: str
+) -> None:
+    letter, step = joined.post(joined.call())
+    joined.choose(step, value)
+    error = joined.answer_to(letter)
+    assert isinstance(error, PeerError)
+    assert error.detail == f"{NO_CHOICE_BECAUSE}{cause}"
 
 
 def test_who_declines_because_of_an_outage_says_so(joined: Rig) -> None:

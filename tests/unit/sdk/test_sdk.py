@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from league.cli.main import main
 from league.hosting import authors, players
 from league.hosting.author_code import Raised, ask_author
 from league.hosting.players import enter
+from league.player.history import scanned
 from league.protocol.parts import CallContext, MoveRequest
 from league.terminal import CommandError
 from tests.unit.player.test_strategies import past
@@ -255,6 +257,18 @@ def test_the_same_exception_is_shown_in_full_once() -> None:
     assert "Legal" in reports.once(authors.raised("Mine", other, CALL, ()), authors.origin_of(other))
 
 
+def test_the_first_match_is_not_in_the_history_yet() -> None:
+    with pytest.raises(IndexError, match=r"history\[-1\]: the history is empty before your first match is over"):
+        scanned([])[-1]
+    assert list(scanned([])) == []
+
+
+def test_the_attribute_that_the_author_meant_is_named() -> None:
+    player: Any = Player("Mine")
+    report = authors.raised("Mine", error_of(lambda: player.histroy), CALL, ("even", "odd"))
+    assert re.search("(?i)did you mean:? '?history'?\\?", report)
+
+
 def test_a_message_is_shown_as_python_reads_it() -> None:
     call = structs.replace(CALL, context=CallContext(opponent_id="P02", round_id=3))
     told = authors.no_choice("Mine", 4, call, ("even", "odd"))
@@ -359,8 +373,21 @@ def test_code_that_fails_to_load_is_shown_from_its_own_first_line(
 
 def test_serve_takes_a_player_not_its_class() -> None:
     anything: Any = Mover
-    with pytest.raises(TypeError, match="serve\\(MyPlayer\\(\\)\\)"):
+    with pytest.raises(TypeError, match=r"write serve\(Mover\(\)\)"):
         serve(anything, [])
+
+
+def test_serve_takes_a_player_not_any_object() -> None:
+    class Mine: ...
+
+    anything: Any = Mine()
+    with pytest.raises(TypeError, match=r"Mine is not one; write class Mine\(Player\)"):
+        serve(anything, [])
+
+
+def test_a_file_alone_is_not_a_strategy() -> None:
+    with pytest.raises(CommandError, match=r"cannot load \./mine\.py: name its class, too, as in \./mine\.py:Mine"):
+        players.load("./mine.py")
 
 
 def test_everything_an_author_needs_is_in_the_package_and_nothing_that_is_not() -> None:
