@@ -15,7 +15,7 @@ from league import events as e
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
 from league.protocol.timestamps import write
-from league_lab.promises.evidence import Evidence, RecordedCall, Recovery
+from league_audit.promises.evidence import Evidence, RecordedCall, Recovery
 
 Object = dict[str, Any]
 LEAGUE = "spring"

@@ -23,7 +23,7 @@ from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.transport import letters
 from league.transport.reply import HttpReply
-from league_lab.promises.evidence import CallOutcome, RecordedCall
+from league_audit.promises.evidence import CallOutcome, RecordedCall
 from league_lab.simulation.faults import Travel
 from league_lab.simulation.misbehaviour import MATCH_CALLS, Misanswer
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 from msgspec import structs
 
 from league import events as e
-from league_lab.contradictions import contradictions
-from league_lab.promises import Evidence, PromiseFinding, check
+from league_audit.contradictions import contradictions
+from league_audit.promises import Evidence, PromiseFinding, check
 
 Rewrite = Callable[[e.ResultAccepted, Random], e.ResultAccepted | None]
 """Changes a result; None if there is nothing in it to change."""

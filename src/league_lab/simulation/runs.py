@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 from league.events import LeagueSettings
 from league.terminal import CommandError
 from league.workers import worker_pool
-from league_lab.promises import PromiseFinding, check
-from league_lab.promises.event_history import in_force
+from league_audit.promises import PromiseFinding, check
+from league_audit.promises.event_history import in_force
 from league_lab.simulation.faults import KINDS
 from league_lab.simulation.rewriting import unnoticed
 from league_lab.simulation.world import World

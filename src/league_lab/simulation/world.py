@@ -40,7 +40,7 @@ from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
-from league_lab.promises.evidence import Evidence
+from league_audit.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
 from league_lab.simulation.fading import Fading

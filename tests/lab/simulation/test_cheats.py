@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from league_lab.promises.evidence import Evidence, RecordedCall
+from league_audit.promises.evidence import Evidence, RecordedCall
 from league_lab.simulation import cheats
 from league_lab.simulation.runs import Plan, play
 
