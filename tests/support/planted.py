@@ -30,6 +30,11 @@ def journal_only(evidence: Evidence) -> Evidence:
     return Evidence(manager=evidence.manager)
 
 
+def known(evidence: Evidence, **facts: Any) -> Evidence:
+    """The evidence, with these facts that only a simulator knows."""
+    return replace(evidence, simulator=replace(evidence.simulator, **facts))
+
+
 # --- journals: "manager", or an agent's id ----------------------------------------------------------------------------
 
 

@@ -109,7 +109,7 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
         referee = result.referee_id
         where = event_at("manager", place)
         # An impostor's result is wrong even if its own journal has it.
-        if referee in (evidence.impostors or ()):
+        if referee in (evidence.simulator.impostors or ()):
             yield Breach(f"{result.match_id} was decided by {referee}, an impostor", where)
         if result.evidence == e.BY_ADDRESS:
             yield from _by_address(evidence, result, where)
@@ -120,7 +120,7 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
         if result.evidence == "by_manager":
             # The manager decided it, from what was handed in (promise 8 looks for that).
             continue
-        if referee in evidence.dishonest and result.evidence in MAY_BE_LIES:
+        if referee in evidence.simulator.dishonest and result.evidence in MAY_BE_LIES:
             # Its word is all there is, and nobody calls it more than that.
             continue
         decisions = of_kind(journal, e.MatchDecided)
@@ -279,7 +279,7 @@ def _endings(evidence: Evidence) -> Iterator[Breach]:
     for player, journal in evidence.players.items():
         for place, ended in places(journal, e.GameEnded):
             # Without the journal of its referee, a result may be right all the same.
-            is_known = evidence.referees.get(ended.referee_id) or evidence.impostors is not None
+            is_known = evidence.referees.get(ended.referee_id) or evidence.simulator.impostors is not None
             decision = (ended.match_id, ended.status, ended.winner)
             if is_known and ended.trusted and decision not in decisions:
                 yield Breach(f"{player} was told a result of {ended.match_id} nobody decided", event_at(player, place))

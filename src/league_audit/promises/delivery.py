@@ -37,7 +37,7 @@ REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUE
 
 
 def lost(evidence: Evidence) -> Iterator[Breach]:
-    for recovery in evidence.recoveries or ():
+    for recovery in evidence.simulator.recoveries or ():
         if recovery.recovered < recovery.acknowledged:
             detail = (
                 f"{recovery.node} had released up to {recovery.acknowledged} and came back with {recovery.recovered}"
@@ -49,7 +49,7 @@ def lost(evidence: Evidence) -> Iterator[Breach]:
 
 
 def lost_unobservable(evidence: Evidence) -> str | None:
-    if evidence.recoveries is None and not (evidence.is_recorded(MANAGER) and evidence.manager):
+    if evidence.simulator.recoveries is None and not (evidence.is_recorded(MANAGER) and evidence.manager):
         return "neither kills nor acknowledgements were recorded"
     return None
 
@@ -166,7 +166,7 @@ def unanswered(evidence: Evidence) -> Iterator[Breach]:
 
 def answers_unobservable(evidence: Evidence) -> str | None:
     unknown = [call for call in evidence.traffic or () if call.outcome == "open" and call.excused]
-    if unknown and evidence.recoveries is None:
+    if unknown and evidence.simulator.recoveries is None:
         return f"for {len(unknown)} requests no answer was noted: a process may have been stopped before it answered"
     return no_traffic(evidence)
 

@@ -108,7 +108,7 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
     for place, result in places(evidence.manager, e.ResultAccepted):
         attempt = attempt_of(result)
         # A dishonest referee may report any draw, but only by its word.
-        if result.referee_id in evidence.dishonest and result.evidence in (*BY_WORD, e.BY_ADDRESS):
+        if result.referee_id in evidence.simulator.dishonest and result.evidence in (*BY_WORD, e.BY_ADDRESS):
             continue
         yield _draw(attempt, event_at("manager", place), result.details)
 
@@ -117,7 +117,7 @@ def _sent(evidence: Evidence) -> Iterator[_Draw]:
     for kind in ("GAME_INVITATION", "GAME_OVER", "MATCH_RESULT_REPORT"):
         for call in evidence.calls.get(kind, ()):
             sender = evidence.agent(call.sender_node)
-            is_lie = kind == "MATCH_RESULT_REPORT" and sender in evidence.dishonest
+            is_lie = kind == "MATCH_RESULT_REPORT" and sender in evidence.simulator.dishonest
             if is_lie or sender not in evidence.referees:
                 continue
             details = inner(call.message, "game_result") or inner(inner(call.message, "result"), "details")

@@ -92,9 +92,31 @@ class Recovery:
     """The number of entries that it recovered."""
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatorFacts:
+    """What only a simulator knows: the faults that it injected, and what it saw inside processes."""
+
+    faulted: frozenset[str] | None = None
+    """Players with an injected fault of their own or of their link; None: unknown."""
+    impostors: frozenset[str] | None = None
+    """Referees that nobody admitted on purpose; None: unknown."""
+    dishonest: frozenset[str] = frozenset()
+    """Referees that are known to lie in their reports, or not to send them."""
+    recoveries: Sequence[Recovery] | None = None
+    """Every time a node went back to its journal; None: not recorded."""
+    downtimes: Mapping[str, Sequence[tuple[float, float]]] | None = None
+    """The times during which each agent's process did not run; None: not observed."""
+    stalled: bool | None = None
+    """Time passed and nothing happened; None: not observed."""
+    bounds: Mapping[str, tuple[int, int]] | None = None
+    """By name: the largest number observed, and the largest allowed."""
+    twin_digest: tuple[str, str] | None = None
+    """Digests of the journals of two runs with the same seed and inputs."""
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """Everything observed of one league. Journals and `faulted` use agent ids, traffic and recoveries use nodes."""
+    """Everything observed of one league. Journals use agent ids, traffic uses nodes."""
 
     manager: Sequence[Event] = ()
     referees: Mapping[str, Sequence[Event]] = field(default_factory=dict)
@@ -109,25 +131,10 @@ class Evidence:
     """When the manager was started again."""
     unnoted: Sequence[tuple[float, float]] = ()
     """From when to when letters of the manager may be missing, because it was killed before they were on disk."""
-    faulted: frozenset[str] | None = None
-    """Players with an injected fault of their own or of their link; None: unknown."""
-    impostors: frozenset[str] | None = None
-    """Referees that nobody admitted on purpose; None: unknown."""
-    dishonest: frozenset[str] = frozenset()
-    """Referees that are known to lie in their reports, or not to send them."""
-    recoveries: Sequence[Recovery] | None = None
-    """Every time a node went back to its journal; None: not recorded."""
-    downtimes: Mapping[str, Sequence[tuple[float, float]]] | None = None
-    """The times during which each agent's process did not run; None: not observed."""
     finished: bool = False
     waiting: str | None = None
     """What the league waits for at the end, in its own words, such as WAITING_FOR_OPERATOR."""
-    stalled: bool | None = None
-    """Time passed and nothing happened; None: not observed."""
-    bounds: Mapping[str, tuple[int, int]] | None = None
-    """By name: the largest number observed, and the largest allowed."""
-    twin_digest: tuple[str, str] | None = None
-    """Digests of the journals of two runs with the same seed and inputs."""
+    simulator: SimulatorFacts = field(default_factory=SimulatorFacts)
 
     def is_recorded(self, agent_id: str) -> bool:
         """Whether the traffic holds all calls of an agent."""

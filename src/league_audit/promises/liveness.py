@@ -25,36 +25,36 @@ def _has_ended(evidence: Evidence) -> bool:
 def stuck(evidence: Evidence) -> Iterator[Breach]:
     if evidence.finished and evidence.manager and not _is_finished(evidence):
         yield Breach("called finished, but the manager's journal is not", AT_THE_END)
-    if _has_ended(evidence) or evidence.stalled is None:
+    if _has_ended(evidence) or evidence.simulator.stalled is None:
         return
-    detail = "nothing happens any more" if evidence.stalled else "neither finished nor waiting"
+    detail = "nothing happens any more" if evidence.simulator.stalled else "neither finished nor waiting"
     yield Breach(detail, AT_THE_END)
 
 
 def stuck_unobservable(evidence: Evidence) -> str | None:
-    if _has_ended(evidence) or evidence.stalled is not None:
+    if _has_ended(evidence) or evidence.simulator.stalled is not None:
         return None
     return "the league is not finished, and nobody waited for it"
 
 
 def beyond_bounds(evidence: Evidence) -> Iterator[Breach]:
-    for name, (largest, allowed) in (evidence.bounds or {}).items():
+    for name, (largest, allowed) in (evidence.simulator.bounds or {}).items():
         if largest > allowed:
             yield Breach(f"{largest} where {allowed} are allowed", name)
 
 
 def beyond_bounds_unobservable(evidence: Evidence) -> str | None:
-    if not evidence.bounds:
+    if not evidence.simulator.bounds:
         return "nothing was measured"
     return None
 
 
 def different(evidence: Evidence) -> Iterator[Breach]:
-    if evidence.twin_digest is not None and len(set(evidence.twin_digest)) > 1:
+    if evidence.simulator.twin_digest is not None and len(set(evidence.simulator.twin_digest)) > 1:
         yield Breach("two runs with the same seed and inputs have different journals", AT_THE_END)
 
 
 def different_unobservable(evidence: Evidence) -> str | None:
-    if not evidence.twin_digest:
+    if not evidence.simulator.twin_digest:
         return "there is no second run"
     return None

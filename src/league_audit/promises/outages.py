@@ -72,7 +72,7 @@ def unfair_losses(evidence: Evidence) -> Iterator[Breach]:
     journal = _Journal(evidence, settings, decisions)
     for place, event in enumerate(evidence.manager):
         yield from breaches_at(event_at("manager", place), journal.take(place, event))
-    recoveries = evidence.recoveries or ()
+    recoveries = evidence.simulator.recoveries or ()
     deaths = [recovery.at for recovery in recoveries if evidence.agent(recovery.node) == MANAGER]
     # A report that counts by its address is held: nothing was played after it came.
     reports = {attempt_of(report): report.at for report in of_kind(evidence.manager, e.ReportHeld)}
@@ -93,7 +93,7 @@ def unobservable(evidence: Evidence) -> str | None:
     if settings is not None and settings.outage_minutes <= 0:
         return "this league is never held"
     reason = no_manager_journal(evidence)
-    if reason is None and evidence.downtimes is None and has_technical_loss(evidence.manager):
+    if reason is None and evidence.simulator.downtimes is None and has_technical_loss(evidence.manager):
         return "who was down, and when, is not known"
     return reason
 
@@ -108,7 +108,7 @@ class _Journal:
         decisions: Mapping[Attempt, e.MatchDecided],
     ) -> None:
         self._schedule = schedule_of(evidence.manager)
-        self._dishonest = evidence.dishonest
+        self._dishonest = evidence.simulator.dishonest
         self._longest_hold_s = settings.outage_minutes * 60
         self._decisions = decisions
         self._states: dict[str, str] = {}
@@ -357,7 +357,7 @@ def _down(
         since = loss.allowed_at - PROBED_FOR_S
         until = loss.allowed_at
     down = set()
-    for player, times in (evidence.downtimes or {}).items():
+    for player, times in (evidence.simulator.downtimes or {}).items():
         if any(begin <= since and until <= end for begin, end in times):
             down.add(player)
     return down

@@ -192,23 +192,23 @@ def _says(report: RecordedCall, result: e.ResultAccepted) -> bool:
 
 def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
     """Only accepted results count, not the decisions of referees that had lost the match."""
-    if evidence.faulted is None:
+    if evidence.simulator.faulted is None:
         return
     schedule = schedule_of(evidence.manager)
     for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         # Nobody knows who reported a result that counts by an address: the operator accepts that. A dishonest referee
         # may let anybody lose; promise 21 tells whether that is called by its right name.
-        is_lie = result.referee_id in evidence.dishonest and result.evidence in MAY_BE_LIES
+        is_lie = result.referee_id in evidence.simulator.dishonest and result.evidence in MAY_BE_LIES
         is_known = result.evidence != e.BY_ADDRESS and not is_lie
         if result.status == "TECHNICAL_LOSS" and slot is not None and is_known:
             losers = set(slot.players) - {result.winner}
-            for player in sorted(losers - evidence.faulted):
+            for player in sorted(losers - evidence.simulator.faulted):
                 yield Breach(f"{player} lost {result.match_id} without a fault", event_at("manager", place))
 
 
 def faults_unobservable(evidence: Evidence) -> str | None:
     reason = no_manager_journal(evidence)
-    if reason is None and evidence.faulted is None and has_technical_loss(evidence.manager):
+    if reason is None and evidence.simulator.faulted is None and has_technical_loss(evidence.manager):
         return "who was made to fail is not known"
     return reason

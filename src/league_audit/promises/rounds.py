@@ -262,7 +262,7 @@ def _completed_last(evidence: Evidence) -> Iterator[Breach]:
 
 def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCall) -> bool:
     """Whether the manager went back to its journal or was started again in between, or the league was reopened."""
-    for recovery in evidence.recoveries or ():
+    for recovery in evidence.simulator.recoveries or ():
         is_between = earlier.sent_at <= recovery.at <= later.sent_at
         if is_between and evidence.agent(recovery.node) == MANAGER:
             return True

@@ -153,7 +153,8 @@ def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
         # The same seed must lead to the same journals, byte for byte.
         twin = plan.world(seed, excluded)
         twin.run()
-        evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
+        facts = replace(evidence.simulator, twin_digest=(world.digest, twin.digest))
+        evidence = replace(evidence, simulator=facts)
     findings = check(evidence).findings
     if plan.rogues > 0:
         findings = [*findings, *unnoticed(evidence, seed)]

@@ -40,7 +40,7 @@ from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
-from league_audit.promises.evidence import Evidence
+from league_audit.promises.evidence import Evidence, SimulatorFacts
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
 from league_lab.simulation.fading import Fading
@@ -356,12 +356,20 @@ class World:
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
             traffic=self.network.traffic(self.agenda.now),
-            faulted=frozenset(agents[name] for name in self.culprits.all() if name in agents),
-            impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
-            dishonest=frozenset(agents[name] for name in self.rogues.kinds if name in agents),
-            downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
-            recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
             finished=self.league.is_finished,
+            simulator=self._facts(agents),
+        )
+
+    def _facts(self, agents: Mapping[str, str]) -> SimulatorFacts:
+        def ids(names: Iterable[str]) -> frozenset[str]:
+            return frozenset(agents[name] for name in names if name in agents)
+
+        return SimulatorFacts(
+            faulted=ids(self.culprits.all()),
+            impostors=ids(self.cheats.impostors),
+            dishonest=ids(self.rogues.kinds),
+            recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
+            downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
             # The operator here ends every named state of waiting, so nothing excuses a league that does not end.
             stalled=not self.league.is_finished,
             bounds=self._bounds(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from league import events as e
 from league_audit.promises import Evidence, RecordedCall, check
 from tests.support.honest_league import honest_league
-from tests.support.planted import breaches, broken, changed, find, journal_only, sent
+from tests.support.planted import breaches, broken, changed, find, journal_only, known, sent
 
 GAMES = ("even_odd", "rock_paper_scissors")
 
@@ -56,10 +55,10 @@ def test_a_result_its_referee_did_not_decide_breaks_promise_21() -> None:
 
 def test_a_result_of_an_impostor_breaks_promise_21() -> None:
     honest = honest_league(rounds=1)
-    assert set(breaches(replace(honest, impostors=frozenset({"REF02"})), 21)) == {
+    assert set(breaches(known(honest, impostors=frozenset({"REF02"})), 21)) == {
         "R1M2 was decided by REF02, an impostor"
     }
-    assert breaches(replace(honest, impostors=frozenset({"REF09"})), 21) == []
+    assert breaches(known(honest, impostors=frozenset({"REF09"})), 21) == []
 
 
 def test_a_choice_its_player_never_made_breaks_promise_21() -> None:

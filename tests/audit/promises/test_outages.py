@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -12,7 +11,7 @@ from league import events as e
 from league.protocol.experiment import Conditions
 from league_audit.promises import Evidence, Recovery, check
 from tests.support.honest_league import LM, PLAYERS, honest_league
-from tests.support.planted import added, broken, changed, find
+from tests.support.planted import added, broken, changed, find, known
 
 SILENT = {"R1M1": ("P01",)}
 NEVER = 9_999.0
@@ -40,7 +39,7 @@ def result_of(evidence: Evidence) -> tuple[int, e.ResultAccepted]:
 
 
 def down(evidence: Evidence, *players: str, since: float = 0.0, until: float = NEVER) -> Evidence:
-    return replace(evidence, downtimes={player: [(since, until)] for player in players})
+    return known(evidence, downtimes={player: [(since, until)] for player in players})
 
 
 def test_a_loss_while_others_are_there_keeps_it() -> None:
@@ -114,12 +113,12 @@ def test_a_loss_across_a_death_of_the_manager_breaks_it() -> None:
     evidence = league()
     _, assigned = find(evidence, "manager", e.MatchAssigned, match_id="R1M1")
     died = (assigned.at + result_of(evidence)[1].at) / 2
-    assert broken(replace(evidence, recoveries=(Recovery(LM, died, 1, 1),))) == {19}
+    assert broken(known(evidence, recoveries=(Recovery(LM, died, 1, 1),))) == {19}
 
 
 def test_without_a_simulator_it_is_not_known_who_was_down() -> None:
-    assert check(replace(league(), downtimes=None)).verdict(19) == "unobservable"
-    assert check(replace(honest_league(), downtimes=None)).verdict(19) == "kept"
+    assert check(known(league(), downtimes=None)).verdict(19) == "unobservable"
+    assert check(known(honest_league(), downtimes=None)).verdict(19) == "kept"
 
 
 # --- losses that a referee asks about ---------------------------------------------------------------------------------

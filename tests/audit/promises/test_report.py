@@ -11,7 +11,7 @@ import pytest
 from league.protocol.envelope import unseal
 from league_audit.promises import PROMISES, Evidence, RecordedCall, check
 from tests.support.honest_league import honest_league
-from tests.support.planted import broken, journal_only, sent
+from tests.support.planted import broken, journal_only, known, sent
 
 EVERY = range(1, 22)
 SCRIPTS: list[dict[str, Any]] = [
@@ -62,7 +62,7 @@ def test_a_promise_that_needs_two_kinds_of_evidence_is_not_kept_by_one() -> None
 
 
 def test_the_report_reads_as_one_line_a_promise() -> None:
-    planted = replace(journal_only(honest_league(silent={"R1M1": ("P04",)})), faulted=frozenset())
+    planted = known(journal_only(honest_league(silent={"R1M1": ("P04",)})), faulted=frozenset())
     lines = str(check(planted)).splitlines()
     assert len(lines) == 21
     assert lines[0] == " 1 kept"
@@ -72,7 +72,7 @@ def test_the_report_reads_as_one_line_a_promise() -> None:
 
 def test_several_breaches_are_counted() -> None:
     bounds = {"one": (2, 1), "two": (2, 1), "three": (1, 1)}
-    (finding,) = check(Evidence(bounds=bounds)).broken
+    (finding,) = check(known(Evidence(), bounds=bounds)).broken
     assert finding.detail == "2 where 1 are allowed (and 1 more)"
     assert finding.where == "one"
 

@@ -19,6 +19,7 @@ from tests.support.planted import (
     changed,
     find,
     journal_only,
+    known,
     reworded,
     unsent,
     without,
@@ -209,13 +210,13 @@ def test_a_technical_loss_of_a_faulty_player_keeps_promise_11() -> None:
 @pytest.mark.parametrize("faulted", [frozenset(), frozenset({"P01"})])
 def test_a_technical_loss_of_an_innocent_player_breaks_promise_11(faulted: frozenset[str]) -> None:
     honest = honest_league(silent={"R1M1": ("P04",)})
-    assert broken(replace(honest, faulted=faulted)) == {11}
-    assert broken(replace(journal_only(honest), faulted=faulted)) == {11}
+    assert broken(known(honest, faulted=faulted)) == {11}
+    assert broken(known(journal_only(honest), faulted=faulted)) == {11}
 
 
 def test_both_losers_of_a_double_loss_must_be_at_fault() -> None:
     honest = honest_league(mute={"R1M1": ("P01", "P04")})
-    assert broken(replace(honest, faulted=frozenset({"P01"}))) == {11}
+    assert broken(known(honest, faulted=frozenset({"P01"}))) == {11}
 
 
 def test_what_a_superseded_referee_makes_of_a_player_is_no_loss() -> None:
@@ -236,6 +237,6 @@ def test_without_technical_losses_nobody_needs_to_know_who_was_faulty() -> None:
 def test_the_first_breach_says_where_it_is() -> None:
     honest: Evidence = journal_only(honest_league(silent={"R1M1": ("P04",)}))
     place, _ = find(honest, "manager", e.ResultAccepted, match_id="R1M1")
-    (finding,) = check(replace(honest, faulted=frozenset())).broken
+    (finding,) = check(known(honest, faulted=frozenset())).broken
     assert finding.where == f"manager #{place + 1}"
     assert finding.detail == "P04 lost R1M1 without a fault"
