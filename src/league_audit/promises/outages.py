@@ -12,7 +12,7 @@ across a death of the manager.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -98,85 +98,24 @@ def unobservable(evidence: Evidence) -> str | None:
     return reason
 
 
-class _Journal:
-    """The manager's journal, event by event. `in_force`: the losses of players that did not answer, by match."""
+class _Members:
+    """The players and referees of a league, as the manager's journal tells of them."""
 
-    def __init__(
-        self,
-        evidence: Evidence,
-        settings: e.LeagueSettings,
-        decisions: Mapping[Attempt, e.MatchDecided],
-    ) -> None:
-        self._schedule = schedule_of(evidence.manager)
-        self._dishonest = evidence.simulator.dishonest
-        self._longest_hold_s = settings.outage_minutes * 60
-        self._decisions = decisions
+    def __init__(self) -> None:
+        self.counted: set[str] = set()
+        """The players that were active when the round was opened."""
+        self.asking: set[str] = set()
+        """Referees that declared that they ask."""
+        self.with_model: set[str] = set()
+        self.model_pauses: Counter[str] = Counter()
+        self.in_vain: set[str] = set()
+        """Players for which the league waited in vain. They do not count until they play again."""
         self._states: dict[str, str] = {}
         self._withdrawn: set[str] = set()
-        self._counted: set[str] = set()
-        # Players for which the league waited in vain no longer count.
-        self._in_vain: set[str] = set()
-        self._held_s = 0.0
-        self._is_held = False
-        self._missing: set[str] = set()
-        """The players that were missing when the outage was noticed."""
-        self._in_reach: set[str] = set()
-        """Matches whose losers answered a probe of the manager afterwards."""
-        self._addresses: dict[str, tuple[str, ...]] = {}
-        self._opened_at = 0
-        self._assigned_at: dict[str, float] = {}
-        self._attempts: dict[str, int] = {}
-        self._not_excused: dict[Attempt, set[str]] = {}
-        """For each interrupted attempt, the players that were not waited for since."""
-        self._excused_at: dict[str, float] = {}
-        self._interruptions: Counter[str] = Counter()
-        self._repetitions: Counter[str] = Counter()
-        self._asking: set[str] = set()
-        """Referees that declared that they ask."""
-        self._with_model: set[str] = set()
-        self._model_pauses: Counter[str] = Counter()
-        self._allowed: dict[tuple[Attempt, str], e.LossAllowed] = {}
-        self.in_force: dict[str, _Loss] = {}
 
-    def take(
-        self,
-        place: int,
-        event: e.Event,
-    ) -> Iterator[str]:
-        if isinstance(event, e.OutageBegan | e.OutageEnded):
-            yield from self._outage(event)
-        elif isinstance(event, e.MatchPaused):
-            yield from self._paused(event)
-        elif isinstance(event, e.LossAllowed):
-            yield from self._allows(event)
-        elif isinstance(event, e.MatchHeld | e.ResultVoided):
-            yield from self._again(event)
-        elif isinstance(event, e.ResultAccepted):
-            yield from self._accepted(place, event)
-        elif isinstance(event, e.MatchAssigned | e.MatchInterrupted | e.RoundOpened | e.PlayersProbed):
-            self._course(place, event)
-        else:
-            self._member(event)
-
-    def _course(
-        self,
-        place: int,
-        event: e.MatchAssigned | e.MatchInterrupted | e.RoundOpened | e.PlayersProbed,
-    ) -> None:
-        if isinstance(event, e.RoundOpened):
-            self._opened_at = place
-            self._held_s = 0.0
-            self._counted = {player for player, state in self._states.items() if state == "ACTIVE"}
-        elif isinstance(event, e.PlayersProbed):
-            for match_id, loss in self.in_force.items():
-                if not loss.losers & set(event.missing):
-                    self._in_reach.add(match_id)
-        else:
-            self._match(event)
-
-    def _member(self, event: e.Event) -> None:
+    def take(self, event: e.Event) -> None:
         if isinstance(event, e.ConditionsStated):
-            self._with_model.add(event.agent_id)
+            self.with_model.add(event.agent_id)
         elif isinstance(event, e.AgentStateChanged):
             if event.agent_id in self._states:
                 self._states[event.agent_id] = event.state
@@ -186,72 +125,168 @@ class _Journal:
             self._registered(event)
 
     def _registered(self, event: e.AgentRegistered | e.TokenRenewed) -> None:
+        # A referee may register anew in another way.
         if event.asks_before_losses:
-            self._asking.add(event.agent_id)
+            self.asking.add(event.agent_id)
         else:
-            self._asking.discard(event.agent_id)
+            self.asking.discard(event.agent_id)
         if isinstance(event, e.AgentRegistered) and event.role == "player":
             self._states[event.agent_id] = "REGISTERED"
 
-    def _match(self, event: e.MatchAssigned | e.MatchInterrupted) -> None:
-        if isinstance(event, e.MatchAssigned):
-            self._assigned_at[event.match_id] = event.at
-            self._attempts[event.match_id] = event.attempt
-            self._excused_at.pop(event.match_id, None)
+    def round_opened(self) -> None:
+        self.counted = {player for player, state in self._states.items() if state == "ACTIVE"}
+
+    def counting(self) -> frozenset[str]:
+        """The players that count when many of them are gone."""
+        return frozenset(self.counted - self._withdrawn - self.in_vain)
+
+
+class _Holds:
+    """The times in which the league waits for many players, or for those of one address."""
+
+    def __init__(self, longest_s: float) -> None:
+        self.missing: set[str] = set()
+        """The players that were missing when the outage of the league was noticed."""
+        self._longest_s = longest_s
+        self._held_s = 0.0
+        self._is_held = False
+        self._addresses: dict[str, tuple[str, ...]] = {}
+
+    def round_opened(self) -> None:
+        self._held_s = 0.0
+
+    def began(self, event: e.OutageBegan) -> None:
+        if event.origin:
+            self._addresses[event.origin] = event.missing
         else:
+            self._is_held = True
+            self.missing = set(event.missing)
+
+    def ended(self, event: e.OutageEnded) -> None:
+        if event.origin:
+            self._addresses.pop(event.origin, None)
+            return
+        self._is_held = False
+        self.missing = set()
+        # Short outages count as a minute, or they could follow each other without end.
+        self._held_s += max(event.lasted_s, LEAST_HOLD_S)
+
+    def include(self, player: str) -> bool:
+        """True while the league waits for this player, or for all."""
+        return self._is_held or any(player in players for players in self._addresses.values())
+
+    def has_time_left(self) -> bool:
+        return self._held_s < self._longest_s
+
+
+@dataclass(slots=True)
+class _Course:
+    """What has happened to one match."""
+
+    attempt: int = 0
+    assigned_at: float | None = None
+    excused_at: float = 0.0
+    """When it was last made to wait because it had been interrupted."""
+    interruptions: int = 0
+    repetitions: int = 0
+
+
+class _Journal:
+    """The manager's journal, event by event. `in_force`: the losses of players that did not answer, by match."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        settings: e.LeagueSettings,
+        decisions: Mapping[Attempt, e.MatchDecided],
+    ) -> None:
+        self.in_force: dict[str, _Loss] = {}
+        self._schedule = schedule_of(evidence.manager)
+        self._dishonest = evidence.simulator.dishonest
+        self._decisions = decisions
+        self._members = _Members()
+        self._holds = _Holds(settings.outage_minutes * 60)
+        self._courses: defaultdict[str, _Course] = defaultdict(_Course)
+        self._in_reach: set[str] = set()
+        """Matches whose losers answered a probe of the manager afterwards."""
+        self._opened_at = 0
+        self._not_excused: dict[Attempt, set[str]] = {}
+        """For each interrupted attempt, the players that were not waited for since."""
+        self._allowed: dict[tuple[Attempt, str], e.LossAllowed] = {}
+
+    def take(self, place: int, event: e.Event) -> Iterator[str]:
+        if isinstance(event, e.OutageEnded):
+            yield from self._outage_ended(event)
+        elif isinstance(event, e.MatchPaused):
+            yield from self._paused(event)
+        elif isinstance(event, e.LossAllowed):
+            yield from self._allows(event)
+        elif isinstance(event, e.MatchHeld | e.ResultVoided):
+            yield from self._again(event)
+        elif isinstance(event, e.ResultAccepted):
+            yield from self._accepted(place, event)
+        else:
+            self._note(place, event)
+
+    def _note(self, place: int, event: e.Event) -> None:
+        """Take an event that cannot break the promise."""
+        if isinstance(event, e.OutageBegan):
+            self._holds.began(event)
+        elif isinstance(event, e.RoundOpened):
+            self._opened_at = place
+            self._holds.round_opened()
+            self._members.round_opened()
+        elif isinstance(event, e.MatchAssigned):
+            course = self._courses[event.match_id]
+            course.assigned_at = event.at
+            course.attempt = event.attempt
+            course.excused_at = 0.0
+        elif isinstance(event, e.MatchInterrupted):
+            self._courses[event.match_id].interruptions += 1
             slot = self._schedule.get(event.match_id)
-            self._interruptions[event.match_id] += 1
             if slot is not None:
                 self._not_excused[attempt_of(event)] = set(slot.players)
+        elif isinstance(event, e.PlayersProbed):
+            missing = set(event.missing)
+            self._in_reach |= {match_id for match_id, loss in self.in_force.items() if not loss.losers & missing}
+        else:
+            self._members.take(event)
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
-    def _outage(self, event: e.OutageBegan | e.OutageEnded) -> Iterator[str]:
-        if isinstance(event, e.OutageBegan):
-            if event.origin:
-                self._addresses[event.origin] = event.missing
-            else:
-                self._is_held = True
-                self._missing = set(event.missing)
-            return
-        if event.origin:
-            self._addresses.pop(event.origin, None)
-        else:
+    def _outage_ended(self, event: e.OutageEnded) -> Iterator[str]:
+        if not event.origin:
             for match_id, loss in self.in_force.items():
                 is_checked = loss.place < self._opened_at or match_id in self._in_reach
-                if not is_checked and loss.is_excusable and loss.allowed_at is None and loss.losers & self._missing:
+                is_unasked = loss.is_excusable and loss.allowed_at is None
+                if is_unasked and not is_checked and loss.losers & self._holds.missing:
                     yield f"{match_id} is still lost after an outage in its round"
-            self._is_held = False
-            self._missing = set()
-            # Short outages count as a minute, or they could follow each other without end.
-            self._held_s += max(event.lasted_s, LEAST_HOLD_S)
+        self._holds.ended(event)
         if event.why != "answered":
-            self._in_vain |= set(event.missing)
+            self._members.in_vain |= set(event.missing)
 
     def _paused(self, event: e.MatchPaused) -> Iterator[str]:
         if event.cause == "model":
-            self._model_pauses[event.player_id] += 1
-            if event.player_id not in self._with_model:
+            pauses = self._members.model_pauses
+            pauses[event.player_id] += 1
+            if event.player_id not in self._members.with_model:
                 yield f"{event.match_id} waited for a language model that {event.player_id} does not have"
-            if self._model_pauses[event.player_id] > MODEL_PAUSES:
+            if pauses[event.player_id] > MODEL_PAUSES:
                 yield f"{event.match_id} waited for the language model of {event.player_id} once too often"
         elif event.cause == "interrupted":
             self._not_excused.get(attempt_of(event), set()).discard(event.player_id)
-            self._excused_at[event.match_id] = event.at
+            self._courses[event.match_id].excused_at = event.at
 
     def _allows(self, event: e.LossAllowed) -> Iterator[str]:
         attempt = attempt_of(event)
         self._allowed[attempt, event.player_id] = event
         if event.code not in SILENT:
             return
-        if self._waits_for(event.player_id):
+        if self._holds.include(event.player_id):
             yield f"{event.match_id} was lost while the league waited for players"
         is_interrupted = event.player_id in self._not_excused.get(attempt, ())
-        if is_interrupted and self._interruptions[event.match_id] <= AGAIN_AT_MOST:
+        if is_interrupted and self._courses[event.match_id].interruptions <= AGAIN_AT_MOST:
             yield f"{event.match_id} was lost though attempt {event.attempt} was interrupted"
-
-    def _waits_for(self, player: str) -> bool:
-        return self._is_held or any(player in players for players in self._addresses.values())
 
     def _again(self, event: e.MatchHeld | e.ResultVoided) -> Iterator[str]:
         """A match is played again: because of us only if nothing had been shown, and not too often."""
@@ -259,8 +294,11 @@ class _Journal:
         # An operator's void has no reason, and does not count.
         if not event.why:
             return
-        self._repetitions[event.match_id] += 1
-        number = event.attempt if isinstance(event, e.MatchHeld) else self._attempts.get(event.match_id, 0)
+        course = self._courses[event.match_id]
+        course.repetitions += 1
+        number = course.attempt
+        if isinstance(event, e.MatchHeld):
+            number = event.attempt
         attempt = Attempt(event.match_id, number)
         decided = self._decisions.get(attempt)
         if decided is not None and _shows_anything(decided.details):
@@ -270,59 +308,64 @@ class _Journal:
 
     # --- losses -------------------------------------------------------------------------------------------------------
 
-    def _accepted(
-        self,
-        place: int,
-        result: e.ResultAccepted,
-    ) -> Iterator[str]:
+    def _accepted(self, place: int, result: e.ResultAccepted) -> Iterator[str]:
         slot = self._schedule.get(result.match_id)
         players = set(slot.players) if slot else set()
-        at_fault = players - {result.winner} if result.status == "TECHNICAL_LOSS" else set()
+        at_fault = set()
+        if result.status == "TECHNICAL_LOSS":
+            at_fault = players - {result.winner}
         # A player that played is back.
-        self._in_vain -= players - at_fault
+        self._members.in_vain -= players - at_fault
         if result.referee_id in self._dishonest:
             return
-        attempt = attempt_of(result)
-        asked = [self._allowed.get((attempt, player)) for player in at_fault]
-        if result.referee_id in self._asking:
-            unasked = [
-                player
-                for player in at_fault
-                if _fault(result, player) in ASKED_ABOUT and (attempt, player) not in self._allowed
-            ]
-            for player in unasked:
-                yield f"{result.match_id}: nobody was asked before {player} lost"
+        if result.referee_id in self._members.asking:
+            yield from self._unasked(result, at_fault)
         # The fault of an unreachable player is silence, or is not named.
         losers = frozenset(player for player in at_fault if _is_silent(result, player))
-        if not losers:
-            return
-        allowed = [event.at for event in asked if event is not None]
-        allowed_at = max(allowed) if allowed else None
-        is_excusable = allowed_at is not None or not _shows_anything(result.details)
-        if allowed_at is None and is_excusable:
-            yield from self._unasked(result, attempt, losers)
-        may_repeat = self._repetitions[result.match_id] < AGAIN_AT_MOST
+        if losers:
+            loss = self._loss(place, result, at_fault, losers)
+            if loss.allowed_at is None and loss.is_excusable:
+                yield from self._decided_alone(loss)
+            self.in_force[result.match_id] = loss
+
+    def _unasked(self, result: e.ResultAccepted, at_fault: set[str]) -> Iterator[str]:
+        """A referee that declared that it asks did not ask about these losses."""
+        for player in at_fault:
+            is_allowed = (attempt_of(result), player) in self._allowed
+            if _fault(result, player) in ASKED_ABOUT and not is_allowed:
+                yield f"{result.match_id}: nobody was asked before {player} lost"
+
+    def _loss(self, place: int, result: e.ResultAccepted, at_fault: set[str], losers: frozenset[str]) -> _Loss:
+        course = self._courses[result.match_id]
+        attempt = attempt_of(result)
+        allowed = [self._allowed[attempt, player].at for player in at_fault if (attempt, player) in self._allowed]
+        allowed_at = max(allowed, default=None)
         if allowed_at is not None:
-            may_repeat = self._interruptions[result.match_id] <= AGAIN_AT_MOST
-        self.in_force[result.match_id] = _Loss(
+            may_repeat = course.interruptions <= AGAIN_AT_MOST
+        else:
+            may_repeat = course.repetitions < AGAIN_AT_MOST
+        assigned_at = course.assigned_at
+        if assigned_at is None:
+            assigned_at = result.at
+        return _Loss(
             place=place,
             result=result,
             losers=losers,
-            is_excusable=is_excusable,
+            is_excusable=allowed_at is not None or not _shows_anything(result.details),
             allowed_at=allowed_at,
-            excused_at=self._excused_at.get(result.match_id, 0.0),
-            counted=frozenset(self._counted - self._withdrawn - self._in_vain),
-            assigned_at=self._assigned_at.get(result.match_id, result.at),
-            may_hold=(may_repeat or allowed_at is not None) and self._held_s < self._longest_hold_s,
+            excused_at=course.excused_at,
+            counted=self._members.counting(),
+            assigned_at=assigned_at,
+            may_hold=(may_repeat or allowed_at is not None) and self._holds.has_time_left(),
             may_repeat=may_repeat,
         )
 
-    def _unasked(self, result: e.ResultAccepted, attempt: Attempt, losers: frozenset[str]) -> Iterator[str]:
+    def _decided_alone(self, loss: _Loss) -> Iterator[str]:
         """A loss that its referee did not ask about."""
-        if losers & self._missing:
+        result = loss.result
+        if loss.losers & self._holds.missing:
             yield f"{result.match_id} was lost while the league waited for players"
-        may_repeat = self._repetitions[result.match_id] < AGAIN_AT_MOST
-        if may_repeat and losers & self._not_excused.get(attempt, set()):
+        if loss.may_repeat and loss.losers & self._not_excused.get(attempt_of(result), set()):
             yield f"{result.match_id} was lost though attempt {result.attempt} was interrupted"
 
 
