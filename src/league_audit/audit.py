@@ -70,7 +70,11 @@ def audit(journals: LeagueJournals, head: str | None = None) -> Audit:
     """Check the journals of a league; `head` is the digest of a head that somebody kept."""
     evidence = evidence_in(journals)
     checked = check_results(evidence, journals.keys)
-    denied = [*contradictions(evidence), *checked.contradictions, *unknown_heads(journals)]
+    denied = [
+        *contradictions(evidence),
+        *checked.contradictions,
+        *unknown_heads(journals),
+    ]
     if journals.must_have_keys:
         denied += [Contradiction(match_id, "its keys are missing", "bundle") for match_id in checked.unchecked]
     statuses = checked.statuses
@@ -101,7 +105,11 @@ def _unknown_head(journals: LeagueJournals, head: str | None) -> Iterator[Proble
     if head is None:
         return
     if journals.manager is None:
-        yield Problem(0, f"the head {head} is in no chain: there is no manager's journal here", "manager")
+        yield Problem(
+            0,
+            f"the head {head} is in no chain: there is no manager's journal here",
+            "manager",
+        )
         return
     if all(known.digest.hex() != head for known in journals.manager.chain.heads):
         detail = f"the head {head} is not in this chain: the history was rewritten, or its end was cut off"

@@ -181,7 +181,14 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def _row(path: Path, line: EventLine) -> StoredRow:
-    return StoredRow(line.seq, line.entry, line.at, line.kind, line.body.encode(), _bytes(path, line.digest))
+    return StoredRow(
+        line.seq,
+        line.entry,
+        line.at,
+        line.kind,
+        line.body.encode(),
+        _bytes(path, line.digest),
+    )
 
 
 def _bytes(path: Path, digits: str) -> bytes:

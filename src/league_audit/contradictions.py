@@ -79,7 +79,10 @@ class _Account:
         self._ended = [(place, ended) for place, ended in places(journal, e.GameEnded) if ended.trusted]
 
     def about(
-        self, result: e.ResultAccepted, choices: Sequence[Choices], assigned_at: float | None
+        self,
+        result: e.ResultAccepted,
+        choices: Sequence[Choices],
+        assigned_at: float | None,
     ) -> Iterator[Contradiction]:
         """Hold the account against a result and the choices that it names, turn by turn."""
         for turn, step in enumerate(choices, start=1):
@@ -92,7 +95,11 @@ class _Account:
                 yield from self._about_end(result, place, ended)
 
     def _about_choice(
-        self, result: e.ResultAccepted, turn: int, choice: str, assigned_at: float | None
+        self,
+        result: e.ResultAccepted,
+        turn: int,
+        choice: str,
+        assigned_at: float | None,
     ) -> Iterator[Contradiction]:
         given = self._given.get((result.match_id, turn), [])
         if result.match_id not in self._uncounted:
@@ -162,7 +169,9 @@ def _fact(event: e.MoveMade | e.NumberDrawn | e.MatchDecided) -> _Fact:
     return (event.status, event.winner, *sorted(event.points.items()))
 
 
-def _told(record: e.MatchRecordKept) -> Iterator[e.MoveMade | e.NumberDrawn | e.MatchDecided]:
+def _told(
+    record: e.MatchRecordKept,
+) -> Iterator[e.MoveMade | e.NumberDrawn | e.MatchDecided]:
     for line in record.lines:
         try:
             event = decode(msgspec.json.encode(line))

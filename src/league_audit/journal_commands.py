@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def _configure_verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="FOLDER|BUNDLE|URL", help="a folder of journals, a journal, or a bundle")
+    parser.add_argument(
+        "journal",
+        metavar="FOLDER|BUNDLE|URL",
+        help="a folder of journals, a journal, or a bundle",
+    )
     parser.add_argument(
         "--player",
         metavar="FILE",
@@ -175,7 +179,10 @@ def _summary_lines(outcome: Audit) -> Iterator[str]:
     elif outcome.contradictions:
         verdict = paint("CONTRADICTED", Style.BAD)
     elif outcome.promises.broken:
-        verdict = paint(f"{terminal.counted(len(outcome.promises.broken), 'promise')} BROKEN", Style.BAD)
+        verdict = paint(
+            f"{terminal.counted(len(outcome.promises.broken), 'promise')} BROKEN",
+            Style.BAD,
+        )
     yield f"\n{', '.join(sizes)}: {verdict}"
 
 
@@ -186,7 +193,12 @@ _JOURNALS = (
 _LATER = "verify again when the league is over"
 _SIMULATION = "no journal shows it; league simulate plays leagues in which it is watched"
 _NEVER = "there is nothing to see in this league"
-_HOW_TO_SEE = (("journal", _JOURNALS), ("finished", _LATER), ("schedule", _LATER), ("never held", _NEVER))
+_HOW_TO_SEE = (
+    ("journal", _JOURNALS),
+    ("finished", _LATER),
+    ("schedule", _LATER),
+    ("never held", _NEVER),
+)
 
 
 def _unseen_lines(report: PromiseReport) -> Iterator[str]:
@@ -206,8 +218,17 @@ def _unseen_lines(report: PromiseReport) -> Iterator[str]:
 
 
 def _configure_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", help="the manager's journal, or the folder it is in")
-    parser.add_argument("--until", type=int, metavar="SEQ", help="the last event to replay (default: all)")
+    parser.add_argument(
+        "journal",
+        metavar="JOURNAL",
+        help="the manager's journal, or the folder it is in",
+    )
+    parser.add_argument(
+        "--until",
+        type=int,
+        metavar="SEQ",
+        help="the last event to replay (default: all)",
+    )
     add_json_option(parser)
 
 
@@ -221,7 +242,11 @@ def _replay(args: argparse.Namespace) -> int:
         replayed = replay(args.journal, args.until)
         league = views.league(replayed.manager, replayed.seq)
         table = views.standings(replayed.manager)
-        shown = {"seq": replayed.seq, "events": replayed.events, "digest": replayed.digest}
+        shown = {
+            "seq": replayed.seq,
+            "events": replayed.events,
+            "digest": replayed.digest,
+        }
         lines = [
             *terminal.render_standings(table),
             f"\n{league['league_id']} after event {replayed.seq} of {replayed.events}: {terminal.progress(league)}",

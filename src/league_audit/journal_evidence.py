@@ -73,7 +73,10 @@ def add_player(journals: LeagueJournals, location: str) -> str:
     _sort_in(journals, journal, _league_id(journals.manager))
     added = set(journals.players) - before
     if not added:
-        agent_id = next((name for name, player in journals.players.items() if player.place == journal.place), None)
+        agent_id = next(
+            (name for name, player in journals.players.items() if player.place == journal.place),
+            None,
+        )
         if agent_id is None:
             raise JournalError(f"{location} is not the journal of a player of this league")
         added = {agent_id}

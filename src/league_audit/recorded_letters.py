@@ -205,7 +205,11 @@ class _LetterReader:
             is_same_call = rpc_id is not None and exchange.rpc_id == rpc_id
             is_same_conversation = text(exchange.message, "conversation_id") == conversation
             meta = inner(exchange.message, "player_meta") or inner(exchange.message, "referee_meta")
-            return is_same_call, is_same_conversation, text(meta, "contact_endpoint") in endpoints
+            return (
+                is_same_call,
+                is_same_conversation,
+                text(meta, "contact_endpoint") in endpoints,
+            )
 
         return max(waiting, key=likeness)
 
@@ -311,12 +315,26 @@ def _call(exchange: Exchange, sender: str, receiver: str) -> RecordedCall:
     if answer is None:
         # A request without an answer may have been under way when its receiver was stopped.
         return RecordedCall(
-            request.at, sender, receiver, exchange.message, delivered=1, answers=0, excused=1, outcome="open"
+            request.at,
+            sender,
+            receiver,
+            exchange.message,
+            delivered=1,
+            answers=0,
+            excused=1,
+            outcome="open",
         )
     if not answer.status.isdecimal():
         outcome = _OUTCOMES.get(answer.status, "broken")
         return RecordedCall(
-            request.at, sender, receiver, exchange.message, delivered=0, answers=0, excused=0, outcome=outcome
+            request.at,
+            sender,
+            receiver,
+            exchange.message,
+            delivered=0,
+            answers=0,
+            excused=0,
+            outcome=outcome,
         )
     error = inner(exchange.frame, "error")
     result = _result_in(exchange.frame)

@@ -24,7 +24,14 @@ from league.games.evidence import PlayedMatch, Proof, rests_on
 from league.manager.ledger import basis_of
 from league.protocol.receipts import receipt_key
 from league_audit.contradictions import Contradiction
-from league_audit.promises.event_history import Result, attempt_of, game_of, of_kind, schedule_of, settings_of
+from league_audit.promises.event_history import (
+    Result,
+    attempt_of,
+    game_of,
+    of_kind,
+    schedule_of,
+    settings_of,
+)
 from league_audit.promises.evidence import Evidence
 
 CHECKED = ("proven", "by_referee")
@@ -170,7 +177,14 @@ class _League:
         )
         record = self._records.get(attempt)
         protests = [protest for protest in self._protests if protest.match_id == result.match_id]
-        proof = rests_on(self._game, match, result.details, keys, record.record if record else (), protests)
+        proof = rests_on(
+            self._game,
+            match,
+            result.details,
+            keys,
+            record.record if record else (),
+            protests,
+        )
         # One player's own key tells whether its receipts are right, but not whether the match is proven.
         if not all(keys.values()) and not proof.wrong:
             return None

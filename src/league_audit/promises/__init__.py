@@ -12,4 +12,12 @@ from league_audit.promises.checking import PROMISES, check
 from league_audit.promises.evidence import Evidence, RecordedCall, Recovery
 from league_audit.promises.promise_findings import PromiseFinding, PromiseReport
 
-__all__ = ["PROMISES", "Evidence", "PromiseFinding", "PromiseReport", "RecordedCall", "Recovery", "check"]
+__all__ = [
+    "PROMISES",
+    "Evidence",
+    "PromiseFinding",
+    "PromiseReport",
+    "RecordedCall",
+    "Recovery",
+    "check",
+]

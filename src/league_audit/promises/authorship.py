@@ -21,7 +21,12 @@ from league_audit.promises.event_history import (
     text,
 )
 from league_audit.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league_audit.promises.promise_findings import Breach, call_at, event_at, no_manager_journal
+from league_audit.promises.promise_findings import (
+    Breach,
+    call_at,
+    event_at,
+    no_manager_journal,
+)
 from league_audit.promises.secrecy import secrets_of, unobservable
 
 
@@ -135,7 +140,10 @@ def _by_address(evidence: Evidence, result: e.ResultAccepted, where: str) -> Ite
     changes = of_kind(evidence.manager, e.TrustChanged)
     rules = [event.settings.trust for event in created] + [change.trust for change in changes]
     if "class" not in rules:
-        yield Breach(f"{result.match_id} counts by an address in a league that trusts tokens only", where)
+        yield Breach(
+            f"{result.match_id} counts by an address in a league that trusts tokens only",
+            where,
+        )
     held = [report for report in of_kind(evidence.manager, e.ReportHeld) if attempt_of(report) == attempt_of(result)]
     if not any(report.winner == result.winner and result.at - report.at >= SETTLE_S for report in held):
         yield Breach(f"{result.match_id} counts by an address without being held before", where)
@@ -150,7 +158,10 @@ def _by_address(evidence: Evidence, result: e.ResultAccepted, where: str) -> Ite
     for earlier in of_kind(evidence.manager, e.ResultAccepted):
         is_proven = earlier.referee_id == result.referee_id and earlier.evidence != e.BY_ADDRESS
         if is_proven and earlier.at < result.at - SETTLE_S:
-            yield Breach(f"{result.match_id} counts by an address, though {result.referee_id} has shown a token", where)
+            yield Breach(
+                f"{result.match_id} counts by an address, though {result.referee_id} has shown a token",
+                where,
+            )
 
 
 def _unsigned(evidence: Evidence) -> Iterator[Breach]:
@@ -222,7 +233,10 @@ def _unfounded_disputes(evidence: Evidence) -> Iterator[Breach]:
         if not isinstance(event, e.EvidenceFound | e.ResultAccepted) or event.evidence != "disputed":
             continue
         if attempt_of(event) not in contradicted:
-            yield Breach(f"{event.match_id} is disputed by a word alone", event_at("manager", place))
+            yield Breach(
+                f"{event.match_id} is disputed by a word alone",
+                event_at("manager", place),
+            )
 
 
 def _is_same(decided: e.MatchDecided, result: e.ResultAccepted) -> bool:
@@ -282,4 +296,7 @@ def _endings(evidence: Evidence) -> Iterator[Breach]:
             is_known = evidence.referees.get(ended.referee_id) or evidence.simulator.impostors is not None
             decision = (ended.match_id, ended.status, ended.winner)
             if is_known and ended.trusted and decision not in decisions:
-                yield Breach(f"{player} was told a result of {ended.match_id} nobody decided", event_at(player, place))
+                yield Breach(
+                    f"{player} was told a result of {ended.match_id} nobody decided",
+                    event_at(player, place),
+                )

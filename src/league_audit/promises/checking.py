@@ -18,7 +18,12 @@ from league_audit.promises import (
     verdicts,
 )
 from league_audit.promises.evidence import Evidence
-from league_audit.promises.promise_findings import Promise, PromiseFinding, PromiseReport, no_traffic
+from league_audit.promises.promise_findings import (
+    Promise,
+    PromiseFinding,
+    PromiseReport,
+    no_traffic,
+)
 
 PROMISES: Sequence[Promise] = (
     Promise(
@@ -113,7 +118,12 @@ PROMISES: Sequence[Promise] = (
         delivery.changed_twice,
         no_traffic,
     ),
-    Promise(18, "The same seed and inputs give the same journal.", liveness.different, liveness.different_unobservable),
+    Promise(
+        18,
+        "The same seed and inputs give the same journal.",
+        liveness.different,
+        liveness.different_unobservable,
+    ),
     Promise(
         19,
         "No player loses technically while a third of the league, its referee or its manager is unreachable, and none "

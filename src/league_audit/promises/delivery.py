@@ -30,7 +30,10 @@ from league_audit.promises.evidence import Evidence, RecordedCall
 from league_audit.promises.promise_findings import Breach, call_at, event_at, no_traffic
 from league_audit.promises.results import is_readable, winner_in
 
-REGISTRATIONS = {"LEAGUE_REGISTER_REQUEST": "player_id", "REFEREE_REGISTER_REQUEST": "referee_id"}
+REGISTRATIONS = {
+    "LEAGUE_REGISTER_REQUEST": "player_id",
+    "REFEREE_REGISTER_REQUEST": "referee_id",
+}
 
 
 # --- promise 7: whatever was acknowledged survives --------------------------------------------------------------------
@@ -66,7 +69,10 @@ def _lost_members(evidence: Evidence) -> Iterator[Breach]:
     agents = {event.agent_id for event in of_kind(evidence.manager, e.AgentRegistered)}
     for call, agent_id in _accepted_registrations(evidence):
         if agent_id not in agents:
-            yield Breach(f"the registration of {agent_id} was accepted and is not in the journal", call_at(call))
+            yield Breach(
+                f"the registration of {agent_id} was accepted and is not in the journal",
+                call_at(call),
+            )
 
 
 class _Report(NamedTuple):
@@ -94,7 +100,10 @@ def _lost_results(evidence: Evidence) -> Iterator[Breach]:
         # Nothing is owed to others that send a report.
         is_owed = report.referee_id in referees and is_readable(call)
         if is_owed and _is_acknowledged(call) and report not in stored:
-            yield Breach(f"the result of {report.match_id} was acknowledged and is not in the journal", call_at(call))
+            yield Breach(
+                f"the result of {report.match_id} was acknowledged and is not in the journal",
+                call_at(call),
+            )
 
 
 def _is_acknowledged(call: RecordedCall) -> bool:
@@ -108,7 +117,12 @@ def _is_acknowledged(call: RecordedCall) -> bool:
 
 
 def reused(evidence: Evidence) -> Iterator[Breach]:
-    yield from _repeated("manager", evidence.manager, {e.AgentRegistered: attrgetter("agent_id")}, "the id {}")
+    yield from _repeated(
+        "manager",
+        evidence.manager,
+        {e.AgentRegistered: attrgetter("agent_id")},
+        "the id {}",
+    )
     yield from _reused_match_ids(evidence.manager)
     yield from _reused_attempts(evidence.manager)
     yield from _reused_agent_ids(evidence)
@@ -128,7 +142,10 @@ def _reused_attempts(manager: Sequence[e.Event]) -> Iterator[Breach]:
     attempts: dict[str, int] = {}
     for place, lease in places(manager, e.MatchAssigned):
         if lease.attempt <= attempts.get(lease.match_id, 0):
-            yield Breach(f"attempt {lease.attempt} of {lease.match_id} came again", event_at("manager", place))
+            yield Breach(
+                f"attempt {lease.attempt} of {lease.match_id} came again",
+                event_at("manager", place),
+            )
         attempts[lease.match_id] = lease.attempt
 
 
@@ -150,7 +167,10 @@ def _reused_conversations(evidence: Evidence) -> Iterator[Breach]:
         attempt = attempt_in(call.message)
         conversation_id = text(call.message, "conversation_id") or ""
         if attempts.setdefault((call.sender_node, conversation_id), attempt) != attempt:
-            yield Breach(f"the conversation {conversation_id} is about two matches or attempts", call_at(call))
+            yield Breach(
+                f"the conversation {conversation_id} is about two matches or attempts",
+                call_at(call),
+            )
 
 
 # --- promise 16: every request gets exactly one answer ----------------------------------------------------------------
@@ -232,7 +252,10 @@ def _repeated(
         if key is None:
             continue
         if (kind, key) in earlier:
-            yield Breach(f"a second {kind.__name__} of {label.format(key)}", event_at(name, place))
+            yield Breach(
+                f"a second {kind.__name__} of {label.format(key)}",
+                event_at(name, place),
+            )
         earlier.add((kind, key))
 
 
@@ -252,7 +275,10 @@ def _chosen_twice(
             continue
         choices[turn] += 1
         if choices[turn] > 1 + rejections[turn]:
-            yield Breach(f"a second choice for turn {event.turn} of {event.match_id}", event_at(name, place))
+            yield Breach(
+                f"a second choice for turn {event.turn} of {event.match_id}",
+                event_at(name, place),
+            )
 
 
 def _ended_twice(

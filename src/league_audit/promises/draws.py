@@ -52,7 +52,10 @@ def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
             attempt = attempt_of(match)
             first = seeds.setdefault(match.seed, attempt)
             if first != attempt:
-                yield Breach(f"{_name(attempt)} has the seed of {_name(first)}", event_at(referee, place))
+                yield Breach(
+                    f"{_name(attempt)} has the seed of {_name(first)}",
+                    event_at(referee, place),
+                )
 
 
 def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
@@ -90,7 +93,10 @@ def _begun_anew(evidence: Evidence) -> Iterator[Breach]:
         elif isinstance(event, e.ResultVoided):
             released.discard(event.match_id)
         elif isinstance(event, e.MatchAssigned) and event.match_id in released:
-            yield Breach(f"{event.match_id} began anew after its draw", event_at("manager", place))
+            yield Breach(
+                f"{event.match_id} began anew after its draw",
+                event_at("manager", place),
+            )
 
 
 def _name(attempt: Attempt) -> str:
@@ -108,7 +114,10 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
     for place, result in places(evidence.manager, e.ResultAccepted):
         attempt = attempt_of(result)
         # A dishonest referee may report any draw, but only by its word.
-        if result.referee_id in evidence.simulator.dishonest and result.evidence in (*BY_WORD, e.BY_ADDRESS):
+        if result.referee_id in evidence.simulator.dishonest and result.evidence in (
+            *BY_WORD,
+            e.BY_ADDRESS,
+        ):
             continue
         yield _draw(attempt, event_at("manager", place), result.details)
 

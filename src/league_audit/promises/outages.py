@@ -29,7 +29,12 @@ from league_audit.promises.event_history import (
     settings_of,
 )
 from league_audit.promises.evidence import Evidence, Object
-from league_audit.promises.promise_findings import Breach, breaches_at, event_at, no_manager_journal
+from league_audit.promises.promise_findings import (
+    Breach,
+    breaches_at,
+    event_at,
+    no_manager_journal,
+)
 
 NOTICED_WITHIN_S = 4.0
 """A probe takes 3 seconds: the manager notices players that stay away for so long after a report."""
@@ -335,7 +340,13 @@ class _Journal:
             if _fault(result, player) in ASKED_ABOUT and not is_allowed:
                 yield f"{result.match_id}: nobody was asked before {player} lost"
 
-    def _loss(self, place: int, result: e.ResultAccepted, at_fault: set[str], losers: frozenset[str]) -> _Loss:
+    def _loss(
+        self,
+        place: int,
+        result: e.ResultAccepted,
+        at_fault: set[str],
+        losers: frozenset[str],
+    ) -> _Loss:
         course = self._courses[result.match_id]
         attempt = attempt_of(result)
         allowed = [self._allowed[attempt, player].at for player in at_fault if (attempt, player) in self._allowed]

@@ -18,7 +18,12 @@ from league_audit.promises.event_history import (
     whole,
 )
 from league_audit.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
-from league_audit.promises.promise_findings import Breach, breaches_in, event_at, no_manager_journal
+from league_audit.promises.promise_findings import (
+    Breach,
+    breaches_in,
+    event_at,
+    no_manager_journal,
+)
 
 # --- promise 2: a match has one result --------------------------------------------------------------------------------
 
@@ -204,7 +209,10 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
         if result.status == "TECHNICAL_LOSS" and slot is not None and is_known:
             losers = set(slot.players) - {result.winner}
             for player in sorted(losers - evidence.simulator.faulted):
-                yield Breach(f"{player} lost {result.match_id} without a fault", event_at("manager", place))
+                yield Breach(
+                    f"{player} lost {result.match_id} without a fault",
+                    event_at("manager", place),
+                )
 
 
 def faults_unobservable(evidence: Evidence) -> str | None:

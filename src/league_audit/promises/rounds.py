@@ -24,11 +24,22 @@ from league_audit.promises.event_history import (
     schedule_of,
     whole,
 )
-from league_audit.promises.evidence import ON_ITS_WAY_S, SAME_MOMENT_S, Evidence, RecordedCall
+from league_audit.promises.evidence import (
+    ON_ITS_WAY_S,
+    SAME_MOMENT_S,
+    Evidence,
+    RecordedCall,
+)
 from league_audit.promises.promise_findings import Breach, breaches_in, call_at
 from league_audit.promises.standings import rows_in
 
-DECISIONS = (e.ResultAccepted, e.WalkoverDecided, e.ResultVoided, e.RoundFinished, e.RoundOpened)
+DECISIONS = (
+    e.ResultAccepted,
+    e.WalkoverDecided,
+    e.ResultVoided,
+    e.RoundFinished,
+    e.RoundOpened,
+)
 REPEATABLE = ("refused", "busy")
 BEFORE_THE_END = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED")
 NEXT_AFTER_S = 2.0
@@ -222,7 +233,10 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
         for call in calls:
             final_prefix = final_prefixes.get(whole(call.message, "round_id") or 0)
             if final_prefix is None:
-                yield Breach("a round was called completed that never was finished", call_at(call))
+                yield Breach(
+                    "a round was called completed that never was finished",
+                    call_at(call),
+                )
                 continue
             until = call.sent_at + SAME_MOMENT_S
             earlier = [update for update in updates.get(node, ()) if update.sent_at <= until]

@@ -223,7 +223,11 @@ def drawn_event(
     whole_stretches = 2**256 // total * total
     attempt = 0
     while True:
-        digest = hmac.new(bytes.fromhex(seed), f"{label}|event|{index}|{attempt}".encode(), hashlib.sha256)
+        digest = hmac.new(
+            bytes.fromhex(seed),
+            f"{label}|event|{index}|{attempt}".encode(),
+            hashlib.sha256,
+        )
         value = int(digest.hexdigest(), 16)
         if value < whole_stretches:
             break

@@ -25,7 +25,12 @@ from league_audit.promises.event_history import (
     whole,
 )
 from league_audit.promises.evidence import Evidence, RecordedCall
-from league_audit.promises.promise_findings import Breach, breaches_at, call_at, event_at
+from league_audit.promises.promise_findings import (
+    Breach,
+    breaches_at,
+    call_at,
+    event_at,
+)
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
@@ -139,13 +144,19 @@ def _late(
             times = meetings[pair]
             expected = legs if pair & new else 0
             if times > expected or (times < expected and settings.rounds is None):
-                yield Breach(f"{' and '.join(sorted(pair))} meet {times} more times, not {expected}", where)
+                yield Breach(
+                    f"{' and '.join(sorted(pair))} meet {times} more times, not {expected}",
+                    where,
+                )
         # An extra round, too, has nobody twice.
         yield from breaches_at(where, _rounds(extra))
     for place, _ in places(manager, e.LeagueFinished):
         entrants = _entrants(manager[:place])
         for player in sorted((entrants.active & late) - scheduled):
-            yield Breach(f"{player} came late and never got its matches", event_at("manager", place))
+            yield Breach(
+                f"{player} came late and never got its matches",
+                event_at("manager", place),
+            )
         return
 
 
@@ -208,4 +219,7 @@ def _taken(
     for referee, journal in evidence.referees.items():
         for place, match in places(journal, e.MatchTaken):
             if slots.get(match.match_id) != Slot(match.round_id, match.match_id, match.players):
-                yield Breach(f"{match.match_id} was taken as the schedule does not have it", event_at(referee, place))
+                yield Breach(
+                    f"{match.match_id} was taken as the schedule does not have it",
+                    event_at(referee, place),
+                )

@@ -142,7 +142,10 @@ class _TableCheck:
         for table in tables:
             prefixes = self._possible_prefixes(table)
             if not prefixes:
-                yield Breach("the table is not the fold of any prefix of the results", call_at(table.call))
+                yield Breach(
+                    "the table is not the fold of any prefix of the results",
+                    call_at(table.call),
+                )
                 continue
             earlier = sendings.setdefault(_receiver(table.call), [])
             if overlapping:
@@ -152,7 +155,10 @@ class _TableCheck:
             newest = max((sending.prefix for sending in before), default=0)
             prefix = next((prefix for prefix in prefixes if prefix >= newest), None)
             if prefix is None:
-                yield Breach("the table is older than one this receiver was told before", call_at(table.call))
+                yield Breach(
+                    "the table is older than one this receiver was told before",
+                    call_at(table.call),
+                )
                 continue
             earlier.append(_Sending(table.at, prefix))
             yield from self._ranks(table, prefix)
@@ -181,7 +187,9 @@ class _TableCheck:
         # A table goes to many receivers.
         if prefix not in self._orders:
             self._orders[prefix] = ranked(
-                rows, self._tiebreakers, lambda group: self._tables.head_to_head(group, prefix)
+                rows,
+                self._tiebreakers,
+                lambda group: self._tables.head_to_head(group, prefix),
             )
         return self._orders[prefix]
 
@@ -216,7 +224,10 @@ class _TableCheck:
             announced = inner(table.call.message, "champion")
             is_right = text(announced, "player_id") == champion.player_id
             if not is_right or whole(announced, "points") != champion.points:
-                yield Breach(f"the champion is {champion.player_id}, {champion.points} points", call_at(table.call))
+                yield Breach(
+                    f"the champion is {champion.player_id}, {champion.points} points",
+                    call_at(table.call),
+                )
 
 
 def _receiver(call: RecordedCall) -> str:
@@ -236,7 +247,10 @@ def _versions(evidence: Evidence) -> Iterator[Breach]:
         since = earlier.at - SAME_MOMENT_S
         until = table.at + SAME_MOMENT_S
         if not any(since <= at <= until for at in voids):
-            yield Breach(f"version {table.version} after version {earlier.version}", call_at(table.call))
+            yield Breach(
+                f"version {table.version} after version {earlier.version}",
+                call_at(table.call),
+            )
 
 
 # --- promise 6 --------------------------------------------------------------------------------------------------------

@@ -24,7 +24,12 @@ from league_audit.promises.event_history import (
     whole,
 )
 from league_audit.promises.evidence import Evidence, Object
-from league_audit.promises.promise_findings import Breach, breaches_at, call_at, event_at
+from league_audit.promises.promise_findings import (
+    Breach,
+    breaches_at,
+    call_at,
+    event_at,
+)
 from league_audit.promises.rules import (
     WRITTEN_TWICE,
     CannotJudgeError,
@@ -107,7 +112,13 @@ def _by_its_own_rules(
     verdict = game.wire.verdict(unpacked(result.details), players)
     winner = players.index(result.winner) if result.winner in players else None
     is_technical = result.status == "TECHNICAL_LOSS"
-    right_points = dict(zip(players, game.scoring.points(winner, is_technical, verdict.returns), strict=True))
+    right_points = dict(
+        zip(
+            players,
+            game.scoring.points(winner, is_technical, verdict.returns),
+            strict=True,
+        )
+    )
     if result.points != right_points:
         yield f"{result.points} are not the points of this result, {right_points} are"
     if not result.verified:
@@ -209,14 +220,23 @@ class _PlayedMatch:
         choices: dict[str, str] = {}
         for move in moves:
             choices.update(move)
-        details = {"status": None, "choices": choices, "drawn_number": self.number, "moves": moves}
+        details = {
+            "status": None,
+            "choices": choices,
+            "drawn_number": self.number,
+            "moves": moves,
+        }
         return judge(self.assignment.game_type, self.assignment.players, details)
 
     def _wrong_details(self, details: Object) -> Iterator[str]:
         """The details sent to everybody must be what happened."""
         assignment = self.assignment
         attempt = attempt_of(assignment)
-        draw = {"draw_seed": assignment.seed, "drawn_number": self.number, "draw_share": self.share}
+        draw = {
+            "draw_seed": assignment.seed,
+            "drawn_number": self.number,
+            "draw_share": self.share,
+        }
         yield from _number(draw, assignment.league_id, attempt)
         moves = self.moves.get(1, {})
         choices = {player: moves.get(player) for player in assignment.players}
@@ -239,12 +259,21 @@ def _decided(
         where = event_at(referee, place)
         if isinstance(event, e.MatchTaken):
             matches.setdefault(attempt_of(event), _PlayedMatch(event))
-        elif isinstance(event, e.MoveMade | e.PlayerFaulted | e.ShareReceived | e.NumberDrawn | e.MatchDecided):
+        elif isinstance(
+            event,
+            e.MoveMade | e.PlayerFaulted | e.ShareReceived | e.NumberDrawn | e.MatchDecided,
+        ):
             match = matches.get(attempt_of(event))
             if match is None:
-                yield Breach(f"{event.match_id} was never taken as attempt {event.attempt}", where)
+                yield Breach(
+                    f"{event.match_id} was never taken as attempt {event.attempt}",
+                    where,
+                )
             elif isinstance(event, e.MatchDecided):
-                yield from breaches_at(where, (f"{event.match_id}: {detail}" for detail in match.problems(event)))
+                yield from breaches_at(
+                    where,
+                    (f"{event.match_id}: {detail}" for detail in match.problems(event)),
+                )
             else:
                 match.take(event)
 
@@ -267,7 +296,10 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
                 continue
             winner = text(result, "winner_player_id")
             if text(result, "status") != decided.status or winner != decided.winner:
-                yield Breach(f"GAME_OVER does not say {decided.status}, {decided.winner}", call_at(call))
+                yield Breach(
+                    f"GAME_OVER does not say {decided.status}, {decided.winner}",
+                    call_at(call),
+                )
 
 
 class _Seed(NamedTuple):
@@ -299,6 +331,12 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
         # Referees by others need not promise anything; ours must.
         is_due = promised is not None or assignment is not None
         share_commitment = text(call.message, "share_commitment") or ""
-        right = commitment(seed.value, seed.league_id, attempt.match_id, attempt.number, share_commitment)
+        right = commitment(
+            seed.value,
+            seed.league_id,
+            attempt.match_id,
+            attempt.number,
+            share_commitment,
+        )
         if is_due and promised != right:
             yield Breach("the commitment is not that of the seed", call_at(call))

@@ -80,7 +80,10 @@ def rewritten(evidence: Evidence, place: int, rewrite: Rewrite, dice: Random) ->
     changed = rewrite(result, dice)
     if changed is None:
         return None
-    return replace(evidence, manager=[*evidence.manager[:place], changed, *evidence.manager[place + 1 :]])
+    return replace(
+        evidence,
+        manager=[*evidence.manager[:place], changed, *evidence.manager[place + 1 :]],
+    )
 
 
 def is_noticed(evidence: Evidence) -> bool:
