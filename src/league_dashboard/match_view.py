@@ -89,7 +89,7 @@ def match_page(facts: MatchFacts) -> MatchPage:
     names = explanation.names
     boards = board_views(facts)
     return MatchPage(
-        league_title=facts.league_title or facts.league_id,
+        league_title=facts.league.title or facts.league_id,
         players=(Named(first, names[first]), Named(second, names[second])),
         points=points,
         headline=headline,
@@ -114,8 +114,8 @@ def _pending(facts: MatchFacts) -> str:
     if assignments:
         since = f" at {datetime.fromtimestamp(assignments[-1].at, UTC):%H:%M:%S} UTC"
     limit = ""
-    if facts.progress.limit_s:
-        limit = f" {referee} has {facts.progress.limit_s:.0f} s for it; after that, another referee gets it."
+    if facts.league.limit_s:
+        limit = f" {referee} has {facts.league.limit_s:.0f} s for it; after that, another referee gets it."
     news = "the manager has not heard about it since"
     if any(isinstance(event, RequestRefused) for event in facts.manager):
         news = "no report of it has counted since"

@@ -110,13 +110,19 @@ class ConnectFour(BaseRules):
     def outcome(self, state: Discs) -> Outcome | None:
         if state.won:
             winner = (len(state.columns) - 1) % 2
-            return win(winner, f"{{{LETTERS[winner]}}} has four in a row after {len(state.columns)} discs")
+            return win(
+                winner,
+                f"{{{LETTERS[winner]}}} has four in a row after {len(state.columns)} discs",
+            )
         if state.filled == FULL:
             return tie("The board is full and nobody has four in a row")
         return None
 
     def view(self, state: Discs, seat: Seat) -> dict[str, object]:
-        return {"your_disc": DISCS[seat], "board": ["".join(text or "." for text in row) for row in board(state)]}
+        return {
+            "your_disc": DISCS[seat],
+            "board": ["".join(text or "." for text in row) for row in board(state)],
+        }
 
 
 def board(state: Discs) -> Board:

@@ -62,7 +62,10 @@ def has_step(game: Game, kind: str) -> bool:
             possible = [number for number, weight in enumerate(mover.weights) if weight] or [1]
             state = game.rules.draw(state, possible[0])
         else:
-            state = game.rules.play(state, {seat: game.rules.legal_moves(state, seat)[0] for seat in mover.seats})
+            state = game.rules.play(
+                state,
+                {seat: game.rules.legal_moves(state, seat)[0] for seat in mover.seats},
+            )
     return False
 
 

@@ -108,7 +108,10 @@ class KuhnHand(BaseRules):
         if state.cards is None:
             return {"bets": []}
         # The third card, and after a fold the other's, are never shown.
-        view: dict[str, object] = {"your_card": state.cards[seat], "bets": list(state.bets)}
+        view: dict[str, object] = {
+            "your_card": state.cards[seat],
+            "bets": list(state.bets),
+        }
         if state.bets in ENDS:
             view["opponent_card"] = state.cards[opponent(seat)]
         return view

@@ -84,7 +84,10 @@ class SubGames(BaseRules, Generic[State]):
         if len(state.finished) < self.count:
             return None
         first, second = self.returns(state)
-        return Outcome((first, second), f"{{A}} got {first:g} and {{B}} got {second:g} in {self.count} games")
+        return Outcome(
+            (first, second),
+            f"{{A}} got {first:g} and {{B}} got {second:g} in {self.count} games",
+        )
 
     def view(self, state: SubGameState, seat: Seat) -> dict[str, object]:
         """The current game as its role may see it, the returns so far, and the end of the game before."""
@@ -101,7 +104,10 @@ class SubGames(BaseRules, Generic[State]):
             last_seat = opponent(seat) if last.swapped else seat
             view["last_game"] = {
                 "role": self.rules.role(last.state, last_seat),
-                "returns": {"you": last.returns[seat], "opponent": last.returns[opponent(seat)]},
+                "returns": {
+                    "you": last.returns[seat],
+                    "opponent": last.returns[opponent(seat)],
+                },
                 **self.rules.view(last.state, last_seat),
             }
         return view

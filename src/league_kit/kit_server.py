@@ -194,15 +194,15 @@ class KitServer:
         now = time.time()
         reply = _reply(request.message, row.response)
         if self._rejects == "E020":
-            record.rejected_at = record.rejected_at or now
+            record.refusals.rejected_at = record.refusals.rejected_at or now
             return _result(document, {**reply, **_rejected("E020", "the league is full")})
-        if self._rejects == "E043" and record.put_off_at is None:
-            record.put_off_at = now
+        if self._rejects == "E043" and record.refusals.put_off_at is None:
+            record.refusals.put_off_at = now
             refusal = _rejected("E043", "waiting for the operator's approval, as A01; register again later")
             context = {"pending": True, "applicant_id": "A01"}
             return _result(document, {**reply, **refusal, "context": context})
-        if self._drops and now < (record.dropped_at or now) + UNANSWERED_S / record.time_scale:
-            record.dropped_at = record.dropped_at or now
+        if self._drops and now < (record.refusals.dropped_at or now) + UNANSWERED_S / record.time_scale:
+            record.refusals.dropped_at = record.refusals.dropped_at or now
             return None
         meta = request.normalised.get(row.meta_name)
         member = self._enrol(meta if isinstance(meta, dict) else {})
@@ -218,7 +218,7 @@ class KitServer:
             accepted["token_scheme"] = "derived"
         if signs:
             accepted["receipts"] = SCHEME
-        if signs and record.query_refused_at is None:
+        if signs and record.refusals.query_at is None:
             self.refuses_next_query = False
         return _result(document, {**reply, **accepted})
 
@@ -229,7 +229,7 @@ class KitServer:
         earlier: tuple[str, ...] = ()
         if record.member is not None:
             earlier = record.member.tokens
-            has_begun = bool(record.probes) or self._derives or record.query_refused_at is not None
+            has_begun = bool(record.probes) or self._derives or record.refusals.query_at is not None
             agent_id = record.member.id if has_begun else USUAL_ID
         record.member = RegisteredAgent(agent_id, (*earlier, new_token(agent_id)), meta)
         return record.member
@@ -237,7 +237,7 @@ class KitServer:
     def _query(self, document: object, message: Object) -> bytes:
         if self.refuses_next_query and self._record.member is not None:
             self.refuses_next_query = False
-            self._record.query_refused_at = time.time()
+            self._record.refusals.query_at = time.time()
             return _error(document, "E012", "this token belongs to nobody here any more")
         reply = _reply(message, "LEAGUE_QUERY_RESPONSE")
         data: Object = {

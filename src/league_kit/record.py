@@ -250,6 +250,19 @@ class RegisteredAgent:
 
 
 @dataclass(slots=True)
+class Refusals:
+    """When the kit first refused something on purpose, to see what the agent does; None: it did not."""
+
+    dropped_at: float | None = None
+    """A registration got no answer."""
+    rejected_at: float | None = None
+    put_off_at: float | None = None
+    """A registration was told to wait for the operator's approval."""
+    query_at: float | None = None
+    """A query was refused with E012, to see the agent register again."""
+
+
+@dataclass(slots=True)
 class RunRecord:
     """A whole run."""
 
@@ -273,12 +286,7 @@ class RunRecord:
     pages: dict[str, RawResponse] = field(default_factory=dict)
     died_after: Probe | None = None
     """The last request before the agent stopped listening."""
-    dropped_at: float | None = None
-    rejected_at: float | None = None
-    put_off_at: float | None = None
-    """When a registration was told to wait for the operator's approval."""
-    query_refused_at: float | None = None
-    """When a query was refused with E012, to see the agent register again."""
+    refusals: Refusals = field(default_factory=Refusals)
 
     def set_aside(self, exchange: Probe) -> None:
         """Do not judge this request: it was in a form that the agent does not understand."""

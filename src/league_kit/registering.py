@@ -33,10 +33,10 @@ async def registration(kit: Kit) -> None:
     if not record.requests(REQUEST):
         record.listening = _nobody_registered(kit)
         return
-    if record.put_off_at is not None:
+    if record.refusals.put_off_at is not None:
         await kit.server.wait_for(lambda _: record.member is not None, WATCH_APPROVAL_S / options.time_scale)
         return
-    if record.rejected_at is not None:
+    if record.refusals.rejected_at is not None:
         await asyncio.sleep(WATCH_REJECTED_S / options.time_scale)
         return
     if record.member is None:

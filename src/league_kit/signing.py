@@ -123,7 +123,7 @@ def is_protest(result: Probe, request: Arrival) -> bool:
 
 async def _wait_for_registration(kit: Kit) -> None:
     """Wait until a player whose query was refused is a member again."""
-    refused_at = kit.record.query_refused_at
+    refused_at = kit.record.refusals.query_at
     kit.server.refuses_next_query = False
     if refused_at is None:
         return

@@ -24,26 +24,67 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--leagues", type=int, default=100, help="how many leagues to play (default: 100)", metavar="N")
-    parser.add_argument("--players", type=int, default=8, help="players in each league (default: 8)", metavar="N")
-    parser.add_argument("--referees", type=int, default=2, help="referees in each league (default: 2)", metavar="N")
     parser.add_argument(
-        "--faults", type=float, default=0.1, help="how much goes wrong, from 0 to 1 (default: 0.1)", metavar="X"
+        "--leagues",
+        type=int,
+        default=100,
+        help="how many leagues to play (default: 100)",
+        metavar="N",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, help="the seed of the first league; the others count up", metavar="N"
+        "--players",
+        type=int,
+        default=8,
+        help="players in each league (default: 8)",
+        metavar="N",
     )
-    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)", metavar="NAME")
+    parser.add_argument(
+        "--referees",
+        type=int,
+        default=2,
+        help="referees in each league (default: 2)",
+        metavar="N",
+    )
+    parser.add_argument(
+        "--faults",
+        type=float,
+        default=0.1,
+        help="how much goes wrong, from 0 to 1 (default: 0.1)",
+        metavar="X",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="the seed of the first league; the others count up",
+        metavar="N",
+    )
+    parser.add_argument(
+        "--game",
+        default="even_odd",
+        help="the game to play (default: even_odd)",
+        metavar="NAME",
+    )
     parser.add_argument("--double", action="store_true", help="let every pair meet twice")
     parser.add_argument(
-        "--dialects", type=float, default=0.0, help="share of players that understand only one calling convention"
+        "--dialects",
+        type=float,
+        default=0.0,
+        help="share of players that understand only one calling convention",
     )
     parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts")
     parser.add_argument(
-        "--cheats", type=float, default=0.0, help="share of players that cheat, and of leagues with a rogue referee"
+        "--cheats",
+        type=float,
+        default=0.0,
+        help="share of players that cheat, and of leagues with a rogue referee",
     )
     parser.add_argument(
-        "--late", type=int, default=0, help="how many players of each league may come late", metavar="N"
+        "--late",
+        type=int,
+        default=0,
+        help="how many players of each league may come late",
+        metavar="N",
     )
     parser.add_argument(
         "--rogues",
@@ -57,7 +98,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="tokens",
         help="class: some agents show no token, and count by their addresses",
     )
-    parser.add_argument("--jobs", type=int, default=0, help="processes to use (default: one per core)", metavar="N")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        help="processes to use (default: one per core)",
+        metavar="N",
+    )
     add_json_option(parser)
 
 
@@ -67,7 +114,15 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     shares = (args.dialects, args.outages, args.cheats)
     plan = Plan(
-        args.players, args.referees, args.faults, args.game, args.double, *shares, args.late, args.trust, args.rogues
+        args.players,
+        args.referees,
+        args.faults,
+        args.game,
+        args.double,
+        *shares,
+        args.late,
+        args.trust,
+        args.rogues,
     )
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
@@ -92,7 +147,10 @@ def _check(args: argparse.Namespace) -> None:
         raise CommandError("a simulation needs at least 1 league, 2 players and 1 referee", USAGE)
     shares = (args.faults, args.dialects, args.outages, args.cheats, args.rogues)
     if not all(0 <= share <= 1 for share in shares):
-        raise CommandError("--faults, --dialects, --outages, --cheats and --rogues take numbers from 0 to 1", USAGE)
+        raise CommandError(
+            "--faults, --dialects, --outages, --cheats and --rogues take numbers from 0 to 1",
+            USAGE,
+        )
     require_game(args.game)
 
 
@@ -145,6 +203,10 @@ def _explained(plan: Plan, simulated: Run) -> Iterator[str]:
 
 COMMANDS = (
     Command(
-        "simulate", "play leagues in virtual time with seeded faults and check every promise", EXAMPLE, configure, run
+        "simulate",
+        "play leagues in virtual time with seeded faults and check every promise",
+        EXAMPLE,
+        configure,
+        run,
     ),
 )

@@ -30,6 +30,11 @@ FEATURE = Feature(
     rows=(
         CommandRow("mcp", "Play a league", "league_mcp.bridge_command"),
         DoorRow("league_mcp.door:open_door", "league_mcp.door:describe"),
-        StrategyRow("mcp", "whoever is connected over MCP", "league_mcp.offered_turns:entrant", needs_server=True),
+        StrategyRow(
+            "mcp",
+            "whoever is connected over MCP",
+            "league_mcp.offered_turns:entrant",
+            needs_server=True,
+        ),
     ),
 )

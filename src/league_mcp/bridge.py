@@ -196,7 +196,10 @@ class Bridge:
         self._url = url
         self._write = write
         self._tell = tell
-        self._headers = {"Accept": f"application/json, {_EVENTS}", "Content-Type": "application/json"}
+        self._headers = {
+            "Accept": f"application/json, {_EVENTS}",
+            "Content-Type": "application/json",
+        }
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         self._session = NO_SESSION
@@ -322,7 +325,13 @@ class Bridge:
         if line.is_request or response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise failure(f"{self._url} answered with status {response.status} and without a message for this request")
 
-    def _answer(self, line: ClientLine, raw: bytes, message: Mapping[str, Any], response: HTTPResponse) -> None:
+    def _answer(
+        self,
+        line: ClientLine,
+        raw: bytes,
+        message: Mapping[str, Any],
+        response: HTTPResponse,
+    ) -> None:
         """Pass on the answer to a request (Any: JSON)."""
         if line.method == INITIALIZE and "result" in message:
             self._session = _session_of(message["result"], response)

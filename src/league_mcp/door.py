@@ -17,7 +17,13 @@ from league.protocol import jsonrpc
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
 from league.transport import mcp_door
-from league.transport.http import Answer, HttpRequest, RefusalBody, plain_refusal, refuse
+from league.transport.http import (
+    Answer,
+    HttpRequest,
+    RefusalBody,
+    plain_refusal,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from league.hosting.serving import HostedAgent
@@ -89,7 +95,10 @@ class McpDoor:
     """For `App.mcp`. `make_tables` says what the agent offers; `post` takes its messages."""
 
     def __init__(
-        self, make_tables: Callable[[], ServerTables], post: Post, refusal: RefusalBody = plain_refusal
+        self,
+        make_tables: Callable[[], ServerTables],
+        post: Post,
+        refusal: RefusalBody = plain_refusal,
     ) -> None:
         self._make_tables = make_tables
         self._post = post

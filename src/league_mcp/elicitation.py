@@ -55,7 +55,10 @@ class PersonAtClient:
         )
         # Most clients cannot ask. Their assistant can ask its person itself, if we tell it how to answer.
         if not self._context.session.check_client_capability(_CAN_ASK):
-            raise PeerError("E023", "this client cannot ask its person: use next_turn and answer_turn")
+            raise PeerError(
+                "E023",
+                "this client cannot ask its person: use next_turn and answer_turn",
+            )
         if self._context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             # The client returns our state with the reply: so we know the turn, and keep nothing.
             requests: types.InputRequests = {CHOICE: types.ElicitRequest(params=question)}

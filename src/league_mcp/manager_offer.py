@@ -75,7 +75,11 @@ _ENTRY: Final = taking(
     },
 )
 _SOME_ROUNDS: Final = taking(
-    from_round={"type": "integer", "minimum": 1, "description": f"the first of {ROUNDS} rounds (default 1)"},
+    from_round={
+        "type": "integer",
+        "minimum": 1,
+        "description": f"the first of {ROUNDS} rounds (default 1)",
+    },
 )
 _KEY: Final = string("an order with a key that was used before does nothing more")
 
@@ -125,10 +129,34 @@ class LeagueOffer:
         look = partial(ToolRow, read_only=True)
         rows = [
             register,
-            look("standings", "Standings", "The standings of the league.", NO_ARGUMENTS, _tool(self._standings)),
-            look("schedule", "Schedule", f"{ROUNDS} rounds with their matches.", _SOME_ROUNDS, self._some_rounds),
-            look("match", "Match", "A match, its result and its referee's report.", _MATCH, self._match_tool),
-            look("explain_match", "Explain a match", "Why a match ended as it did.", _MATCH, self._explain_tool),
+            look(
+                "standings",
+                "Standings",
+                "The standings of the league.",
+                NO_ARGUMENTS,
+                _tool(self._standings),
+            ),
+            look(
+                "schedule",
+                "Schedule",
+                f"{ROUNDS} rounds with their matches.",
+                _SOME_ROUNDS,
+                self._some_rounds,
+            ),
+            look(
+                "match",
+                "Match",
+                "A match, its result and its referee's report.",
+                _MATCH,
+                self._match_tool,
+            ),
+            look(
+                "explain_match",
+                "Explain a match",
+                "Why a match ended as it did.",
+                _MATCH,
+                self._explain_tool,
+            ),
         ]
         for name, view in self._background_views().items():
             row = self._host.views[name].row
@@ -211,9 +239,19 @@ class LeagueOffer:
     def _resources(self) -> Sequence[ResourceRow]:
         rows = [
             _resource("league", "League", "The league and its progress.", self._state),
-            _resource("standings", "Standings", "The standings, and their version.", self._standings),
+            _resource(
+                "standings",
+                "Standings",
+                "The standings, and their version.",
+                self._standings,
+            ),
             _resource("schedule", "Schedule", "All rounds with their matches.", self._schedule),
-            _resource("players", "Players", "The players, and how each is doing.", self._players),
+            _resource(
+                "players",
+                "Players",
+                "The players, and how each is doing.",
+                self._players,
+            ),
         ]
         for name, view in self._background_views().items():
             row = self._host.views[name].row
@@ -365,7 +403,11 @@ class LeagueOffer:
             for match in league_round["matches"]
             if player_id in (match["player_A_id"], match["player_B_id"])
         ]
-        player = {"player": players[player_id], "standing": rows.get(player_id), "matches": matches}
+        player = {
+            "player": players[player_id],
+            "standing": rows.get(player_id),
+            "matches": matches,
+        }
         return _JSON.encode(marked(player)).decode()
 
     async def _explanation(self, match_id: str) -> str:

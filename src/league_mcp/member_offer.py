@@ -55,7 +55,10 @@ _QUESTIONS: Final[Mapping[Role, tuple[Question, ...]]] = {
         Question(
             "get_assigned_matches",
             "Returns the matches that a referee has to conduct.",
-            taking(referee_id=string("the id of the referee"), auth_token=string("its token")),
+            taking(
+                referee_id=string("the id of the referee"),
+                auth_token=string("its token"),
+            ),
         ),
     ),
     Role.REFEREE: (

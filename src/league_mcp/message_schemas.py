@@ -13,7 +13,12 @@ from typing import Any
 
 from msgspec import inspect as ms
 
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES, TABLES
+from league.protocol.consistency import (
+    MAX_CONCURRENT_MATCHES,
+    MAX_ROWS,
+    MOST_CONCURRENT_MATCHES,
+    TABLES,
+)
 from league.protocol.endpoints import URL_MAX
 from league.protocol.exchanges import Role, speakers
 from league.protocol.fields import JOINERS, NAME_MAX, QUERY_TYPES, UNSEEN
@@ -68,7 +73,11 @@ def _object(
         inner = special.get(spec.name) or _value(spec.type, spec.rule)
         properties[spec.name] = _or_null(inner) if _may_be_null(spec) else inner
     mandatory = [spec.name for spec in fields if spec.required or spec.needed]
-    return {"type": "object", "properties": properties, **_stated(required=mandatory or None)}
+    return {
+        "type": "object",
+        "properties": properties,
+        **_stated(required=mandatory or None),
+    }
 
 
 def _may_be_null(spec: FieldSpec) -> bool:
@@ -85,7 +94,10 @@ def _value(info: ms.Type, rule: str | None = None) -> Schema:
     if rule is not None:
         return {"$ref": f"#/$defs/{_NAMES.get(rule, rule)}"}
     if isinstance(info, ms.StrType):
-        return {"type": "string", **_stated(minLength=info.min_length, pattern=info.pattern)}
+        return {
+            "type": "string",
+            **_stated(minLength=info.min_length, pattern=info.pattern),
+        }
     if isinstance(info, ms.IntType | ms.FloatType):
         kind = "integer" if isinstance(info, ms.IntType) else "number"
         return {"type": kind, **_stated(minimum=info.ge, maximum=info.le)}
@@ -105,9 +117,15 @@ def _one_of(values: Collection[object]) -> Schema:
 
 def _compound(info: ms.Type) -> Schema:
     if isinstance(info, ms.ListType):
-        return {"type": "array", **_stated(items=_element(info.item_type), minItems=info.min_length)}
+        return {
+            "type": "array",
+            **_stated(items=_element(info.item_type), minItems=info.min_length),
+        }
     if isinstance(info, ms.DictType):
-        return {"type": "object", **_stated(additionalProperties=_element(info.value_type))}
+        return {
+            "type": "object",
+            **_stated(additionalProperties=_element(info.value_type)),
+        }
     if isinstance(info, ms.StructType):
         return _object(specs(info.cls))
     return {}
@@ -259,7 +277,10 @@ _DRAWN: Schema = {"minimum": 1, "maximum": 10}
 _ACROSS_FIELDS: Mapping[str, Schema] = {
     "REFEREE_REGISTER_REQUEST": {
         "allOf": [
-            _in("referee_meta", {"properties": {"max_concurrent_matches": {"maximum": MOST_CONCURRENT_MATCHES}}}),
+            _in(
+                "referee_meta",
+                {"properties": {"max_concurrent_matches": {"maximum": MOST_CONCURRENT_MATCHES}}},
+            ),
             _in(
                 "referee_meta",
                 {
@@ -278,13 +299,29 @@ _ACROSS_FIELDS: Mapping[str, Schema] = {
     },
     "ROUND_COMPLETED": {"anyOf": [_present("matches_completed"), _present("matches_played")]},
     "GAME_OVER": _both(
-        _when(_in("game_result", _is("status", "WIN")), _in("game_result", _present("winner_player_id"))),
-        _when(_both(_EVEN_ODD, _PLAYED), _in("game_result", _present("drawn_number", "number_parity"))),
-        _when(_EVEN_ODD, _in("game_result", {"properties": {**_PARITIES["properties"], "drawn_number": _DRAWN}})),
+        _when(
+            _in("game_result", _is("status", "WIN")),
+            _in("game_result", _present("winner_player_id")),
+        ),
+        _when(
+            _both(_EVEN_ODD, _PLAYED),
+            _in("game_result", _present("drawn_number", "number_parity")),
+        ),
+        _when(
+            _EVEN_ODD,
+            _in(
+                "game_result",
+                {"properties": {**_PARITIES["properties"], "drawn_number": _DRAWN}},
+            ),
+        ),
     ),
-    "MATCH_RESULT_REPORT": _when(_EVEN_ODD, _in("result", _in("details", {**_PARITIES, "required": ["drawn_number"]}))),
+    "MATCH_RESULT_REPORT": _when(
+        _EVEN_ODD,
+        _in("result", _in("details", {**_PARITIES, "required": ["drawn_number"]})),
+    ),
     "LEAGUE_QUERY": _when(
-        _both(_ABOUT_A_PLAYER, _ASKED_BY_REFEREE), _in("query_params", {**_NOT_NULL, **_present("player_id")})
+        _both(_ABOUT_A_PLAYER, _ASKED_BY_REFEREE),
+        _in("query_params", {**_NOT_NULL, **_present("player_id")}),
     ),
     "LEAGUE_QUERY_RESPONSE": _both(
         _when(_is("success", True), _present("data")),

@@ -332,7 +332,11 @@ _PLAY_TURN: Final = (
     "wants to play. An assistant that plays by itself uses next_turn and answer_turn."
 )
 _WAITING: Final = taking(
-    wait_seconds={"type": "number", "minimum": 0, "description": f"how long to wait for a turn, at most {WAIT_S:g}"},
+    wait_seconds={
+        "type": "number",
+        "minimum": 0,
+        "description": f"how long to wait for a turn, at most {WAIT_S:g}",
+    },
 )
 _ANSWER: Final = taking(
     "turn_id",
@@ -355,7 +359,13 @@ class TurnTools:
         rows = (
             row("next_turn", "Next turn", _NEXT_TURN, _WAITING, self.next_turn),
             row("answer_turn", "Answer a turn", _ANSWER_TURN, _ANSWER, self.answer_turn),
-            row("play_turn", "Let the person play", _PLAY_TURN, NO_ARGUMENTS, self.play_turn),
+            row(
+                "play_turn",
+                "Let the person play",
+                _PLAY_TURN,
+                NO_ARGUMENTS,
+                self.play_turn,
+            ),
         )
         return MemberTools(rows, INSTRUCTIONS, self.is_owner)
 
@@ -370,7 +380,10 @@ class TurnTools:
         if self._key is None or self.is_owner(caller):
             return
         code = "E012" if caller.authorization else "E011"
-        raise PeerError(code, "only the owner of this player plays: send Authorization: Bearer LEAGUE_PLAYER_KEY")
+        raise PeerError(
+            code,
+            "only the owner of this player plays: send Authorization: Bearer LEAGUE_PLAYER_KEY",
+        )
 
     async def next_turn(self, caller: McpCaller, arguments: Object) -> dict[str, Any]:
         """Any: a result as MCP defines it; so below."""
@@ -386,7 +399,12 @@ class TurnTools:
 
     def _answered(self, turn_id: str, choice: str | None) -> dict[str, Any]:
         if choice is None:
-            return structured({"message": "The person has not chosen: the turn is still open.", "turn_id": turn_id})
+            return structured(
+                {
+                    "message": "The person has not chosen: the turn is still open.",
+                    "turn_id": turn_id,
+                }
+            )
         turn = self._turns.answer(turn_id, choice).turn
         message = f"You chose {choice} in {turn.match_id}. Call next_turn to hear how it ended and to play on."
         return structured({"message": message, "turn_id": turn_id, "choice": choice})
@@ -431,7 +449,11 @@ def _by_others(turn: Turn) -> dict[str, Any]:
 
 def _outline(match: PastMatch) -> dict[str, Any]:
     """A past match without the words of anybody: in some games a choice is free text."""
-    return {"match_id": match.match_id, "opponent": match.opponent_id, "outcome": match.outcome}
+    return {
+        "match_id": match.match_id,
+        "opponent": match.opponent_id,
+        "outcome": match.outcome,
+    }
 
 
 def _quoted(value: Any) -> Any:

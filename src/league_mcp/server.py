@@ -17,7 +17,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from league.protocol.errors import PeerError
 from league_mcp.subscriptions import Context, Subscriptions
-from league_mcp.tables import McpCaller, PromptRow, ResourceRow, ServerTables, TemplateRow
+from league_mcp.tables import (
+    McpCaller,
+    PromptRow,
+    ResourceRow,
+    ServerTables,
+    TemplateRow,
+)
 
 Page = types.PaginatedRequestParams | None
 """The part of a list that a client asks for: ours have one page."""
@@ -159,7 +165,10 @@ class _Offer:
             if name not in arguments:
                 raise MCPError(types.INVALID_PARAMS, f"{name} is missing")
         try:
-            messages = await _shielded(prompt.messages(caller_of(context), arguments), f"the prompt {prompt.name}")
+            messages = await _shielded(
+                prompt.messages(caller_of(context), arguments),
+                f"the prompt {prompt.name}",
+            )
         except PeerError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         if isinstance(messages, types.InputRequiredResult):
@@ -184,7 +193,12 @@ class _Offer:
 
 def _described(row: ResourceRow | TemplateRow) -> dict[str, Any]:
     """Describe a resource for a list (Any: arguments of the package's classes)."""
-    return {"name": row.name, "title": row.title, "description": row.about, "mime_type": row.media_type}
+    return {
+        "name": row.name,
+        "title": row.title,
+        "description": row.about,
+        "mime_type": row.media_type,
+    }
 
 
 def _listed_prompt(row: PromptRow) -> types.Prompt:

@@ -17,7 +17,11 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourceUpdated,
+)
 from mcp.shared.exceptions import MCPError
 
 from league.protocol.errors import PeerError
@@ -79,7 +83,10 @@ class Subscriptions:
         # The package has no other way to a connection yet.
         connection = context.session._connection
         if not connection.has_standalone_channel:
-            raise MCPError(types.INVALID_REQUEST, "this session has ended: initialize a new one to follow a resource")
+            raise MCPError(
+                types.INVALID_REQUEST,
+                "this session has ended: initialize a new one to follow a resource",
+            )
         session = self._sessions.get(connection)
         if session is None:
             session = _Session(connection)

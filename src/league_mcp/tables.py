@@ -109,7 +109,11 @@ def text(words: str) -> dict[str, Any]:
 
 def refused(error: PeerError) -> dict[str, Any]:
     """Make the result of a tool that refuses. Its sentence is all that clients show to people and models."""
-    data = {"error_code": error.code, "error_name": error.row.name, "error_detail": error.detail}
+    data = {
+        "error_code": error.code,
+        "error_name": error.row.name,
+        "error_detail": error.detail,
+    }
     return {**text(str(error)), "structuredContent": data, "isError": True}
 
 

@@ -116,7 +116,7 @@ def explain(facts: MatchFacts) -> Explanation:
         game_type=facts.game_type,
         round_id=facts.round_id,
         players=facts.players,
-        names={player: facts.names.get(player, player) for player in facts.players},
+        names={player: facts.league.names.get(player, player) for player in facts.players},
         verdict=_verdict(facts),
         draw=_draw(facts),
         started_at=started_at,
@@ -366,8 +366,8 @@ def _standing(facts: MatchFacts) -> Iterator[str]:
     pair = f"{facts.named(first)} against {facts.named(second)}"
     if facts.status == "SCHEDULED":
         now = "no round has been opened yet"
-        if facts.progress.current_round:
-            now = f"round {facts.progress.current_round} is being played"
+        if facts.league.current_round:
+            now = f"round {facts.league.current_round} is being played"
         yield f"Not played yet: {pair} is a match of round {facts.round_id}, and {now}."
     elif facts.status == "PARKED":
         yield from _parked(facts)

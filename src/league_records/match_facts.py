@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from league import events as e
 from league.games.contract import LOSS_POINTS, WIN_POINTS
@@ -38,14 +38,17 @@ class FactSource:
     elsewhere: str | None = None
 
 
-class LeagueProgress(NamedTuple):
-    """What the league says about all of its matches: the round being played, and the time a referee gets."""
+@dataclass(frozen=True, slots=True)
+class LeagueFacts:
+    """What is the same for all matches of a league."""
 
     current_round: int = 0
+    """The round being played; 0 before the start."""
     limit_s: float | None = None
-
-
-BEFORE_THE_START = LeagueProgress()
+    """The time that a referee gets for a match."""
+    title: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names of agents, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,6 @@ class MatchFacts:
     round_id: int
     players: tuple[str, str]
     status: MatchStatus
-    league_title: str = ""
-    names: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 0
     referee_id: str | None = None
     result: ResultInForce | None = None
@@ -69,12 +70,12 @@ class MatchFacts:
     conversations: Mapping[str, Sequence[e.ConversationKept]] = field(default_factory=dict)
     """By player: what it and its model said to each other, if its journal is at hand."""
     deviations: tuple[e.DeviationRecorded, ...] = ()
-    progress: LeagueProgress = BEFORE_THE_START
+    league: LeagueFacts = field(default_factory=LeagueFacts)
     source: FactSource = FactSource()
 
     def named(self, player_id: str) -> str:
         """A player by id and name."""
-        name = self.names.get(player_id)
+        name = self.league.names.get(player_id)
         # Not every source has names, and a player may have its id for a name.
         if not name or name == player_id:
             return player_id
@@ -264,12 +265,15 @@ def bare_facts(match_id: str, ledger: Ledger) -> MatchFacts | None:
         round_id=match.round_id,
         players=match.players,
         status=match.status,
-        league_title=ledger.settings.title,
-        names={member.agent_id: ledger.roster.shown_name(member) for member in ledger.roster.members.values()},
         attempt=match.attempt,
         referee_id=referee_id,
         result=match.result,
-        progress=LeagueProgress(ledger.current_round, lease_s(ledger.settings)),
+        league=LeagueFacts(
+            ledger.current_round,
+            lease_s(ledger.settings),
+            ledger.settings.title,
+            {member.agent_id: ledger.roster.shown_name(member) for member in ledger.roster.members.values()},
+        ),
     )
 
 
@@ -386,15 +390,17 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
         round_id=match["round_id"],
         players=players,
         status=status,
-        league_title=league.get("title", ""),
-        names={agent["agent_id"]: agent.get("shown_name", agent["display_name"]) for agent in agents},
         attempt=match["attempt"],
         referee_id=match["referee_id"],
         result=result,
         manager=events,
         records=records,
         deviations=_deviations(players, Journals(referees=records)),
-        progress=LeagueProgress(league["round"]),
+        league=LeagueFacts(
+            league["round"],
+            title=league.get("title", ""),
+            names={agent["agent_id"]: agent.get("shown_name", agent["display_name"]) for agent in agents},
+        ),
         source=FactSource(has_manager_journal=False),
     )
 

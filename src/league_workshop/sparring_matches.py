@@ -63,7 +63,8 @@ def guest_facts(match_id: str, journals: Journals, guest_id: str, names: Mapping
     assert facts is not None, "the match was played"
     # Sparring keeps no journal of a manager, so an explanation must not complain that there is none.
     source = FactSource(elsewhere=facts.source.elsewhere)
-    return replace(facts, names={**names, guest_id: YOU}, source=source)
+    league = replace(facts.league, names={**names, guest_id: YOU})
+    return replace(facts, league=league, source=source)
 
 
 def friendly_match(facts: MatchFacts, guest_id: str) -> FriendlyMatch:
@@ -72,7 +73,7 @@ def friendly_match(facts: MatchFacts, guest_id: str) -> FriendlyMatch:
     fault = facts.fault_of(guest_id)
     return FriendlyMatch(
         match_id=facts.match_id,
-        opponent=facts.names.get(opponent_id, opponent_id),
+        opponent=facts.league.names.get(opponent_id, opponent_id),
         outcome=_outcome(facts, guest_id),
         points=facts.points.get(guest_id, 0),
         choices=facts.choices_of(guest_id),

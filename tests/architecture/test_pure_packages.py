@@ -24,7 +24,7 @@ PURE = (
     "league/manager",
     "league/referee",
     "league/player",
-    "league_lab/promises",
+    "league_audit/promises",
     "league/agent/pump.py",
     "league/transport/letters.py",
     "league/transport/reply.py",

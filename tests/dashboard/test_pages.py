@@ -26,7 +26,7 @@ from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_o
 from league_dashboard.sections import sections_of
 from league_games import kuhn_poker
 from league_records.explain import explain
-from league_records.match_facts import LeagueProgress, MatchFacts
+from league_records.match_facts import LeagueFacts, MatchFacts
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import facts_in, journals_of, letters_of, on_disk
@@ -213,7 +213,7 @@ def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
     winning = [cell.text for row in boards[-1].rows for cell in row if cell.is_winning]
     assert winning == ["X", "X", "X"]
     assert not any(cell.is_winning for board in boards[:-1] for row in board.rows for cell in row)
-    named = replace(ended(WON), names={"P01": "Owls", "P02": "Coin"})
+    named = replace(ended(WON), league=LeagueFacts(names={"P01": "Owls", "P02": "Coin"}))
     page = match_page(named)
     assert [seat.mark for seat in page.seats] == ["X", "O"]
     assert "Owls" in page.seats[0].name
@@ -266,7 +266,7 @@ def test_a_game_without_a_board_shows_none() -> None:
 
 def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_does_not() -> None:
     given = e.MatchAssigned(at=AT, match_id="R1M1", referee_id="REF01", attempt=1)
-    running = replace(ended(WON), result=None, status="ASSIGNED", manager=(given,), progress=LeagueProgress(1, 206.0))
+    running = replace(ended(WON), result=None, status="ASSIGNED", manager=(given,), league=LeagueFacts(1, 206.0))
     page = match_page(running)
     assert not page.is_over
     assert "given to REF01 at 15:06:40 UTC" in page.pending

@@ -14,7 +14,7 @@ from league.protocol.envelope import unseal
 from league.protocol.messages import LeagueQuery
 from league.protocol.tokens import mint
 from league.transport import letters
-from league_lab.promises.evidence import Evidence, RecordedCall
+from league_audit.promises.evidence import Evidence, RecordedCall
 from league_lab.simulation.world import World
 from tests.support.said import unsaid
 

@@ -747,7 +747,7 @@ BUGS = (
     ),
     Bug(
         "nobody compares a stored result with what its players signed",
-        "league_lab/promises/checking.py",
+        "league_audit/promises/checking.py",
         "    breaches = list(promise.breaches(evidence))\n",
         "    breaches: list[Breach] = []\n",
         faults=0.0,

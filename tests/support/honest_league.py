@@ -15,7 +15,7 @@ from league import events as e
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
 from league.protocol.timestamps import write
-from league_lab.promises.evidence import Evidence, RecordedCall, Recovery
+from league_audit.promises.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
 
 Object = dict[str, Any]
 LEAGUE = "spring"
@@ -122,13 +122,15 @@ class _League:
             referees={one: journals[one] for one in REFEREES},
             players={one: journals[one] for one in PLAYERS},
             traffic=tuple(self.traffic),
-            faulted=frozenset(player for players in faulty for player in players),
-            recoveries=(Recovery(LM, 1_000.5, acknowledged=1, recovered=1), Recovery("REF01", 1_001.5, 1, 2)),
-            downtimes={},
             finished=True,
-            stalled=False,
-            bounds={"league_manager calls": (7, 90)},
-            twin_digest=("0a", "0a"),
+            simulator=SimulatorFacts(
+                faulted=frozenset(player for players in faulty for player in players),
+                recoveries=(Recovery(LM, 1_000.5, acknowledged=1, recovered=1), Recovery("REF01", 1_001.5, 1, 2)),
+                downtimes={},
+                stalled=False,
+                bounds={"league_manager calls": (7, 90)},
+                twin_digest=("0a", "0a"),
+            ),
         )
 
     def happened(self, agent: str, kind: type[e.Event], **fields: Any) -> None:

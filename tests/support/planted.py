@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from league.events import Event
-from league_lab.promises import PROMISES, Evidence, RecordedCall, check
+from league_audit.promises import PROMISES, Evidence, RecordedCall, check
 
 Some = TypeVar("Some", bound=Event)
 
@@ -28,6 +28,11 @@ def breaches(evidence: Evidence, promise: int) -> list[str]:
 def journal_only(evidence: Evidence) -> Evidence:
     """What is left when there is nothing but the manager's journal."""
     return Evidence(manager=evidence.manager)
+
+
+def known(evidence: Evidence, **facts: Any) -> Evidence:
+    """The evidence, with these facts that only a simulator knows."""
+    return replace(evidence, simulator=replace(evidence.simulator, **facts))
 
 
 # --- journals: "manager", or an agent's id ----------------------------------------------------------------------------

@@ -30,7 +30,7 @@ NOT_PUT_OFF = (
 
 def retries(record: RunRecord) -> CheckOutcome:
     requests = record.requests(REGISTER)
-    if not requests or record.dropped_at is None:
+    if not requests or record.refusals.dropped_at is None:
         return untestable(record.listening or ANSWERED_AT_ONCE)
     first = requests[0]
     # Trying another convention at once is not a repetition (13.1).
@@ -55,7 +55,7 @@ def retries(record: RunRecord) -> CheckOutcome:
 
 
 def stops_when_rejected(record: RunRecord) -> CheckOutcome:
-    if record.rejected_at is None:
+    if record.refusals.rejected_at is None:
         return untestable(record.listening or NOT_REJECTED)
     later = record.requests(REGISTER)[1:]
     if later:
@@ -68,7 +68,7 @@ def stops_when_rejected(record: RunRecord) -> CheckOutcome:
 
 
 def waits_for_approval(record: RunRecord) -> CheckOutcome:
-    if record.put_off_at is None:
+    if record.refusals.put_off_at is None:
         return untestable(record.listening or NOT_PUT_OFF)
     first, *later = record.requests(REGISTER)
     if not later:
@@ -80,7 +80,7 @@ def waits_for_approval(record: RunRecord) -> CheckOutcome:
             advice,
             first,
         )
-    pause = later[0].at - record.put_off_at
+    pause = later[0].at - record.refusals.put_off_at
     if pause < (APPROVAL_S - TOLERANCE_S) / record.time_scale:
         return warning(
             f"registered again after only {pause:.1f} s",
@@ -92,7 +92,7 @@ def waits_for_approval(record: RunRecord) -> CheckOutcome:
 
 
 def again_after_e012(record: RunRecord) -> CheckOutcome:
-    refused_at = record.query_refused_at
+    refused_at = record.refusals.query_at
     if refused_at is None:
         return untestable("the player sent the manager no query that the kit could answer with E012")
     # The kit answers one query with E012, as a manager does that has lost its members.

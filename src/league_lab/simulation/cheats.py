@@ -377,7 +377,12 @@ def _protest(cheats: Cheats, cheat: Node, invitation: Message) -> None:
             "auth_token": token,
             "league_id": invitation["league_id"],
             "query_type": "PROTEST",
-            "query_params": {"match_id": target, "why": why, "receipts": receipts, "draw_commitment": "0" * 64},
+            "query_params": {
+                "match_id": target,
+                "why": why,
+                "receipts": receipts,
+                "draw_commitment": "0" * 64,
+            },
         }
         cheats.send(cheat, MANAGER, query)
 

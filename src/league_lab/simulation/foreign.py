@@ -80,10 +80,17 @@ class ForeignServer:
         """Return an answer of the machine as it leaves the server."""
         if not self.streams:
             return HttpReply(200, raw)
-        return HttpReply(200, b"event: message\r\ndata: %b\r\n\r\n" % raw, content_type="text/event-stream")
+        return HttpReply(
+            200,
+            b"event: message\r\ndata: %b\r\n\r\n" % raw,
+            content_type="text/event-stream",
+        )
 
     def _open_session(self) -> HttpReply:
-        result: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+        result: dict[str, Any] = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+        }
         if not self.wants_session:
             return HttpReply(200, jsonrpc.encode_result(1, result))
         self.opened += 1

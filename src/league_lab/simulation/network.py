@@ -23,7 +23,7 @@ from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.transport import letters
 from league.transport.reply import HttpReply
-from league_lab.promises.evidence import CallOutcome, RecordedCall
+from league_audit.promises.evidence import CallOutcome, RecordedCall
 from league_lab.simulation.faults import Travel
 from league_lab.simulation.misbehaviour import MATCH_CALLS, Misanswer
 
@@ -229,7 +229,7 @@ class Network:
 
     def _arrive(self, delivery: _Delivery, post: Post) -> None:
         receiver = delivery.receiver
-        if not receiver.alive or self.world.fading.is_dark(receiver, delivery.record.message):
+        if not receiver.alive or self.world.culprits.fading.is_dark(receiver, delivery.record.message):
             if delivery.first:
                 self._fail(delivery.calling, delivery.record, "refused")
             return
@@ -270,7 +270,10 @@ class Network:
         # Without bytes there is nothing to falsify.
         answer: Misanswer | None = Misanswer(raw)
         if raw:
-            answer = self.world.misbehave(receiver, delivery.calling.caller, record.message, raw)
+            caller = delivery.calling.caller
+            if record.message.get("message_type") == "GAME_INVITATION" and caller in self.world.referees:
+                self.world.cheats.invited(receiver, record.message)
+            answer = self.world.culprits.misbehave(receiver, record.message, raw)
         if answer is None:
             record.outcome = "lost"
             return

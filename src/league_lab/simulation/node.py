@@ -37,7 +37,7 @@ from league.protocol.jsonrpc import BadRequestError
 from league.storage.journal import MemoryJournal
 from league.transport import letters
 from league.transport.letters import Asked, Speaker
-from league_lab.promises.evidence import Recovery
+from league_audit.promises.evidence import Recovery
 from league_lab.simulation.faults import Moment
 from league_lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 

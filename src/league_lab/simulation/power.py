@@ -73,7 +73,7 @@ class PowerCuts:
         dice = self._dice
         world = self._world
         nodes = list(world.players)
-        if world.shares_machines and dice.random() < ONE_MACHINE:
+        if world.hosts.are_shared and dice.random() < ONE_MACHINE:
             neighbours = self._one_machine(nodes)
             if neighbours:
                 return neighbours

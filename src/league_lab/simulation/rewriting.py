@@ -15,8 +15,8 @@ from typing import Any, Final
 from msgspec import structs
 
 from league import events as e
-from league_lab.contradictions import contradictions
-from league_lab.promises import Evidence, PromiseFinding, check
+from league_audit.contradictions import contradictions
+from league_audit.promises import Evidence, PromiseFinding, check
 
 Rewrite = Callable[[e.ResultAccepted, Random], e.ResultAccepted | None]
 """Changes a result; None if there is nothing in it to change."""
@@ -80,7 +80,10 @@ def rewritten(evidence: Evidence, place: int, rewrite: Rewrite, dice: Random) ->
     changed = rewrite(result, dice)
     if changed is None:
         return None
-    return replace(evidence, manager=[*evidence.manager[:place], changed, *evidence.manager[place + 1 :]])
+    return replace(
+        evidence,
+        manager=[*evidence.manager[:place], changed, *evidence.manager[place + 1 :]],
+    )
 
 
 def is_noticed(evidence: Evidence) -> bool:

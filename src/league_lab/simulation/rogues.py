@@ -139,7 +139,13 @@ def _invent(report: Report, details: ResultDetails, _: Random) -> Message:
     first, second = report.result.score
     choices = {first: "even", second: "odd"}
     receipts = {player: ["A" * 43] for player in choices}
-    return _reported(report, details, choices=choices, drawn_number=details.drawn_number or 4, receipts=receipts)
+    return _reported(
+        report,
+        details,
+        choices=choices,
+        drawn_number=details.drawn_number or 4,
+        receipts=receipts,
+    )
 
 
 def _swap(report: Report, details: ResultDetails, _: Random) -> Message:
@@ -177,7 +183,10 @@ def _reported(report: Report, details: ResultDetails, **changed: object) -> Mess
     if winner is not None:
         score = {player: 3 if player == winner else 0 for player in choices}
     lie = structs.replace(lie, status="DRAW" if winner is None else "WIN")
-    return structs.replace(report, result=structs.replace(report.result, winner=winner, score=score, details=lie))
+    return structs.replace(
+        report,
+        result=structs.replace(report.result, winner=winner, score=score, details=lie),
+    )
 
 
 LIES: Final[Mapping[str, Callable[[Report, ResultDetails, Random], Message]]] = {

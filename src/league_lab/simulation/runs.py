@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 from league.events import LeagueSettings
 from league.terminal import CommandError
 from league.workers import worker_pool
-from league_lab.promises import PromiseFinding, check
-from league_lab.promises.event_history import in_force
+from league_audit.promises import PromiseFinding, check
+from league_audit.promises.event_history import in_force
 from league_lab.simulation.faults import KINDS
 from league_lab.simulation.rewriting import unnoticed
 from league_lab.simulation.world import World
@@ -153,7 +153,8 @@ def play(plan: Plan, seed: int, excluded: frozenset[str] = frozenset()) -> Run:
         # The same seed must lead to the same journals, byte for byte.
         twin = plan.world(seed, excluded)
         twin.run()
-        evidence = replace(evidence, twin_digest=(world.digest, twin.digest))
+        facts = replace(evidence.simulator, twin_digest=(world.digest, twin.digest))
+        evidence = replace(evidence, simulator=facts)
     findings = check(evidence).findings
     if plan.rogues > 0:
         findings = [*findings, *unnoticed(evidence, seed)]

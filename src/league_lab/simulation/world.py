@@ -5,8 +5,9 @@ callbacks in virtual time (agenda.py). Nothing else moves time: `run` takes call
 other, until the league is over and its last messages have arrived, or until it counts as stalled. Each node drives the
 real pump and the real machine of its role, and speaks in the bytes of the real codec.
 
-Four parts make trouble: `Faults` decides about single calls, writes and processes, `PowerCuts` about whole machines,
-`Cheats` sends forged requests, and `Operator` gives orders. Each has a source of chance that is seeded, so that one
+Six parts make trouble: `Faults` decides about single calls, writes and processes, `PowerCuts` about whole machines,
+`Culprits` lets players misbehave, `Cheats` sends forged requests, `Rogues` lets a referee lie, and `Operator` gives
+orders. Each has a source of chance that is seeded, so that one
 part can be left out without a change to the others.
 
 What must never happen: a clock, a source of chance or an order of iteration that the seed does not decide; a fault
@@ -16,17 +17,14 @@ that is not recorded as one, because the evidence would blame an agent for it.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from random import Random
-from typing import Any
 
 from league.events import (
     AgentRegistered,
     Event,
     LeagueSettings,
-    MatchTaken,
 )
 from league.gateway.book import PeerBook
 from league.gateway.giving import METHODS, Giving
@@ -40,22 +38,13 @@ from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
-from league_lab.promises.evidence import Evidence
+from league_audit.promises.evidence import Evidence, SimulatorFacts
 from league_lab.simulation.agenda import EPOCH, Agenda
 from league_lab.simulation.cheats import Cheats
-from league_lab.simulation.fading import Fading
-from league_lab.simulation.faults import Faults, Moment, Travel
+from league_lab.simulation.culprits import Culprits
+from league_lab.simulation.faults import Faults, Moment
 from league_lab.simulation.foreign import ForeignServer
-from league_lab.simulation.misbehaviour import (
-    MATCH_CALLS,
-    MISBEHAVIOURS,
-    Forgery,
-    Misanswer,
-    bare_reports,
-    forgeries,
-    honest,
-)
-from league_lab.simulation.network import CallRecord, Network
+from league_lab.simulation.network import Network
 from league_lab.simulation.node import Node
 from league_lab.simulation.power import PowerCuts
 from league_lab.simulation.rogues import Rogues
@@ -77,55 +66,29 @@ POSTING = 0.3
 """The share of players that post their answers, among those that speak a dialect."""
 TOKENLESS = 0.4
 """The share of agents that show no token, in a league that trusts addresses."""
-ATTEMPTS = 4
-"""Number of failed calls that lose a phase of a match."""
 AFTERMATH_S = 300.0
 """Virtual time for the last messages, once the league is over."""
 
 
-class Culprits:
-    """The players that may lose a match without a fault of the league: they misbehave, died, or have a bad link."""
+class Hosts:
+    """The addresses of the machines, which some rules depend on.
 
-    def __init__(self, world: World) -> None:
-        self.names: set[str] = set()
-        """The nodes that have a fault of their own."""
-        self.misbehaviours: dict[str, str] = {}
-        """The names of misbehaviours, by node."""
-        self._world = world
-        self._link_failures: Counter[tuple[str, str, str]] = Counter()
+    `is_one`: all processes share one machine, as cheats like it. `may_be_shared`: in some leagues several players share
+    a machine. Otherwise each process has an address of its own.
+    """
 
-    def cast(self, name: str) -> None:
-        """Decide whether a player misbehaves, and how."""
-        faults = self._world.faults
-        if faults.occurs(1.0, "misbehaviour"):
-            self.misbehaviours[name] = faults.dice.choice(sorted(MISBEHAVIOURS))
-            self.names.add(name)
+    def __init__(self, seed: int, *, is_one: bool, may_be_shared: bool) -> None:
+        self._is_one = is_one
+        dice = Random(f"{seed}/hosts")
+        self.are_shared = may_be_shared and not is_one and dice.random() < SHARED_MACHINES
 
-    def link_failed(self, record: CallRecord) -> None:
-        """Count a call of a match that the network failed for the player's link."""
-        name = record.receiver_node
-        kind = record.message.get("message_type", "")
-        # A call that arrives twice has arrived.
-        if kind in MATCH_CALLS and record.travel is not Travel.TWICE and name in self._world.nodes:
-            turn = record.message.get("move_request", {}).get("context", {}).get("turn", 1)
-            self._link_failures[name, record.message["match_id"], f"{kind} {turn}"] += 1
-
-    def all(self) -> set[str]:
-        """Return all culprits, with those whose link failed as often as it takes to lose a match."""
-        suspended = set()
-        for node in self._world.referees:
-            for event in node.history:
-                if isinstance(event, MatchTaken):
-                    for endpoint, is_suspended in zip(event.endpoints, event.suspended, strict=True):
-                        if is_suspended:
-                            suspended.add((endpoint, event.match_id))
-        culprits = set(self.names)
-        for (name, match_id, _), times in self._link_failures.items():
-            endpoint = self._world.nodes[name].endpoint
-            # A suspended player gets one attempt only.
-            if times >= ATTEMPTS or (endpoint, match_id) in suspended:
-                culprits.add(name)
-        return culprits
+    def address(self, role: Role, number: int) -> str:
+        """Return the address of the process that is added after so many others."""
+        if self._is_one:
+            return "127.0.0.1"
+        if self.are_shared and role is Role.PLAYER:
+            return f"10.0.1.{number // PLAYERS_ON_MACHINE}"
+        return f"10.0.0.{number + 1}"
 
 
 class World:
@@ -152,9 +115,7 @@ class World:
     ) -> None:
         self.settings = settings
         self.seed = seed
-        self._one_machine = cheats > 0
-        hosts = Random(f"{seed}/hosts")
-        self.shares_machines = outages > 0 and not self._one_machine and hosts.random() < SHARED_MACHINES
+        self.hosts = Hosts(seed, is_one=cheats > 0, may_be_shared=outages > 0)
         self.agenda = Agenda()
         self.faults = Faults(rate, Random(f"{seed}/fate"), excluded)
         self.network = Network(self)
@@ -185,9 +146,7 @@ class World:
         for player in self.players:
             if _has_no_path(player):
                 self._endpoints[player.endpoint + USUAL_PATH] = player
-        self.operator = Operator(self)
         self.power = PowerCuts(self, outages)
-        self.fading = Fading(self)
 
     def _assign_dialects(self, share: float) -> None:
         dice = Random(f"{self.seed}/dialects")
@@ -230,12 +189,7 @@ class World:
         port: int,
         build: Callable[[Node, Mapping[str, str]], Machine],
     ) -> Node:
-        # Some rules depend on the address of the sender. Without cheats, each process has an address of its own.
-        host = f"10.0.0.{len(self.nodes) + 1}"
-        if self._one_machine:
-            host = "127.0.0.1"
-        elif self.shares_machines and role is Role.PLAYER:
-            host = f"10.0.1.{len(self.nodes) // PLAYERS_ON_MACHINE}"
+        host = self.hosts.address(role, len(self.nodes))
         endpoint = f"http://{host}:{port}/mcp"
         chance = Random(f"{self.seed}/{name}")
         node = Node(self, name, role, endpoint, chance.randbytes, build)
@@ -323,7 +277,7 @@ class World:
                 dice.uniform(5, LATEST_S),
                 partial(self.power.boot, node),
             )
-        self.operator.start()
+        Operator(self).start()
         self.cheats.start()
         self.power.start()
         until = EPOCH + PATIENCE_S
@@ -356,12 +310,20 @@ class World:
             players={agents[node.name]: node.history for node in self.players if node.name in agents},
             agents=agents,
             traffic=self.network.traffic(self.agenda.now),
-            faulted=frozenset(agents[name] for name in self.culprits.all() if name in agents),
-            impostors=frozenset(agents[name] for name in self.cheats.impostors if name in agents),
-            dishonest=frozenset(agents[name] for name in self.rogues.kinds if name in agents),
-            downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
-            recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
             finished=self.league.is_finished,
+            simulator=self._facts(agents),
+        )
+
+    def _facts(self, agents: Mapping[str, str]) -> SimulatorFacts:
+        def ids(names: Iterable[str]) -> frozenset[str]:
+            return frozenset(agents[name] for name in names if name in agents)
+
+        return SimulatorFacts(
+            faulted=ids(self.culprits.all()),
+            impostors=ids(self.cheats.impostors),
+            dishonest=ids(self.rogues.kinds),
+            recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
+            downtimes={agents[name]: times for name, times in self.power.downtimes().items() if name in agents},
             # The operator here ends every named state of waiting, so nothing excuses a league that does not end.
             stalled=not self.league.is_finished,
             bounds=self._bounds(),
@@ -420,40 +382,6 @@ class World:
         node.offset += self.faults.clock_jump()
         seconds = self.faults.dice.uniform(0.2, longest_s)
         self.agenda.after(seconds, partial(self.power.boot, node))
-
-    def misbehave(
-        self,
-        receiver: Node,
-        caller: Node,
-        message: dict[str, Any],
-        raw: bytes,
-    ) -> Misanswer | None:
-        """Return what a player sends in place of its honest answer; None if it sends nothing."""
-        kind = message.get("message_type", "")
-        if kind == "GAME_INVITATION" and caller in self.referees:
-            self.cheats.invited(receiver, message)
-        name = self.culprits.misbehaviours.get(receiver.name)
-        if name is None:
-            return honest(kind, raw, self.faults.dice)
-        if name == "forging" and kind == "GAME_INVITATION":
-            for forgery in bare_reports(message, self.faults.dice):
-                self.agenda.after(self.faults.dice.uniform(0, 4.0), partial(self._forge, receiver, forgery))
-        if name == "thieving" and kind == "GAME_INVITATION":
-            for forgery in forgeries(message):
-                # A forged decline must come before the true answer, a forged choice while one is awaited.
-                longest_s = 0.02 if forgery.message["message_type"] == "GAME_JOIN_ACK" else 3.0
-                seconds = self.faults.dice.uniform(0, longest_s)
-                self.agenda.after(seconds, partial(self._forge, receiver, forgery))
-        return MISBEHAVIOURS[name](kind, raw, self.faults.dice)
-
-    def _forge(self, thief: Node, forgery: Forgery) -> None:
-        if forgery.receiver == MANAGER:
-            self.network.inject(thief, self.manager, forgery.message)
-            return
-        for referee in self.referees:
-            if isinstance(referee.machine, RefereeDesk) and referee.machine.agent_id == forgery.receiver:
-                self.network.inject(thief, referee, forgery.message)
-                return
 
     def strategy(self, node: Node, ask: Ask) -> tuple[float, object]:
         """Return how long a player takes to choose, and its choice."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from league_lab.promises.evidence import Evidence, RecordedCall
+from league_audit.promises.evidence import Evidence, RecordedCall
 from league_lab.simulation import cheats
 from league_lab.simulation.runs import Plan, play
 
@@ -78,7 +78,7 @@ def test_a_rogue_referee_is_never_let_in() -> None:
     world = PLAN.world(3)
     evidence = world.run()
     assert world.cheats.impostors == {cheats.ROGUE}
-    assert not evidence.impostors
+    assert not evidence.simulator.impostors
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from league.events import AgentApplied, AgentApproved, AgentRegistered, LeagueSettings, RoundOpened
-from league_lab.promises import check
-from league_lab.promises.evidence import Evidence
+from league_audit.promises import check
+from league_audit.promises.evidence import Evidence
 from league_lab.simulation.agenda import EPOCH
 from league_lab.simulation.world import World
 

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from league import events as e
-from league_lab.contradictions import contradictions
-from league_lab.promises import Evidence
+from league_audit.contradictions import contradictions
+from league_audit.promises import Evidence
 from league_lab.simulation import rewriting
 from league_lab.simulation.rewriting import REWRITES, Rewrite, is_noticed, rewritten, unnoticed
 from league_lab.simulation.runs import Plan

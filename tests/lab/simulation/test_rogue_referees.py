@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
-from league_lab.promises import authorship
-from league_lab.promises.event_history import of_kind
-from league_lab.promises.evidence import Evidence
+from league_audit.promises import authorship
+from league_audit.promises.event_history import of_kind
+from league_audit.promises.evidence import Evidence
 from league_lab.simulation.rogues import DROP, KIND, LEAK, LIES
 from league_lab.simulation.runs import Plan, play
 

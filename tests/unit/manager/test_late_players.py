@@ -9,8 +9,8 @@ import pytest
 
 from league import events as e
 from league.manager.schedule import extra_rounds, round_robin
-from league_lab.promises import check
-from league_lab.promises.evidence import Evidence
+from league_audit.promises import check
+from league_audit.promises.evidence import Evidence
 from tests.support.managed import Managed, agent_of, code_of, matches_in, pairs
 
 

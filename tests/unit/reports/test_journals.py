@@ -13,7 +13,7 @@ from league.protocol.exchanges import Role
 from league.reports.journals import read_journals, role_of
 from league.storage.notices import JournalError
 from league.storage.sqlite import SqliteJournal
-from league_lab.journal_evidence import evidence
+from league_audit.journal_evidence import evidence
 from tests.support import player_rig
 from tests.support.referee_rig import ME, Rig
 from tests.support.stories import around
