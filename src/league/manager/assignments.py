@@ -504,7 +504,7 @@ class Assignments(ManagerPart):
         referee_id = dispatch.referee_id
         why = f"it refuses every form of assignment that we know; its last answer: {without_tokens(dispatch.refusal)}"
         findings = f"{why}. {advice}"
-        if self.context.member(referee_id).findings != findings:
+        if self.context.member(referee_id).probed.findings != findings:
             self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, is_trouble=True))
         others = [referee for referee in self._answering() if referee.agent_id != referee_id]
         if any(self.habits.is_reliable(referee.agent_id) for referee in others):

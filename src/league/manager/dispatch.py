@@ -365,7 +365,7 @@ class Dispatches(ManagerPart):
         """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
         self.habits.proved(referee.agent_id)
-        if referee.in_trouble:
+        if referee.probed.in_trouble:
             self.context.happened(AgentProbed(at=now, agent_id=referee.agent_id, findings=""))
         if dispatch is not None and not self.habits.is_ours(referee.agent_id):
             self.giving.reported(dispatch, referee, now)

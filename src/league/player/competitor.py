@@ -188,7 +188,7 @@ class Competitor(RoleMachine):
     @property
     def is_guest(self) -> bool:
         """Return True if our manager is by others, as far as its tokens show."""
-        return not self._membership.derived_tokens
+        return not self._membership.agreement.derived_tokens
 
     @property
     def sender(self) -> str:

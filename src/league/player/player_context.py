@@ -173,7 +173,7 @@ class PlayerContext(Context):
         if player_id is None or player_id == membership.agent_id or not membership.is_registered:
             return
         is_opponent = getattr(message, "opponent_id", None) == membership.agent_id
-        if membership.derived_tokens or self.is_strict or is_opponent:
+        if membership.agreement.derived_tokens or self.is_strict or is_opponent:
             raise PeerError("E005", f"{player_id[:LONGEST_NAME]!r} is not here")
         detail = f"it calls us {player_id[:LONGEST_NAME]!r}, but we are registered as {membership.agent_id!r}"
         self.record(sender.id, Violation("E005", "player_id", detail, f"{message.type}.player_id"), now)

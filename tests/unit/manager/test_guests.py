@@ -144,7 +144,7 @@ def test_who_refuses_every_form_of_assignment_is_named_at_once_in_its_own_words(
     # Nobody else could play it: the match stays with this referee, which may report it yet.
     assert league.of(e.MatchLost) == []
     assert report(league, "R1M1") == ""
-    assert not league.manager.ledger.roster.members["REF01"].in_trouble
+    assert not league.manager.ledger.roster.members["REF01"].probed.in_trouble
     assert league.of(e.AgentProbed)[-1].findings == ""
 
 
