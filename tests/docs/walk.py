@@ -26,8 +26,8 @@ from typing import Any
 from league.agent.agent import Agent, Setup
 from league.games import draw
 from league.gateway.book import PeerBook
-from league.gateway.giving import Giving
-from league.gateway.guest import Guest
+from league.gateway.giving import GatewayGiving
+from league.gateway.guest import GatewayGuest
 from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import tokens
@@ -134,7 +134,7 @@ async def _change(agent: Agent) -> None:
 
 
 def _desk(meta: RefereeMeta, manager: str, secrets: Mapping[str, str]) -> RefereeDesk:
-    return RefereeDesk(meta, manager, random.Random(1).randbytes, secrets, open_book=PeerBook, open_guest=Guest)
+    return RefereeDesk(meta, manager, random.Random(1).randbytes, secrets, open_book=PeerBook, open_guest=GatewayGuest)
 
 
 @asynccontextmanager
@@ -203,7 +203,7 @@ SIX_PLAYERS = LeagueSettings(league_id="walk", players=6, standings_interval_s=0
 
 def _league(secrets: Mapping[str, str]) -> LeagueManager:
     chance = random.Random(1).randbytes
-    return LeagueManager(SIX_PLAYERS, chance, secrets, open_book=PeerBook, open_giving=Giving)
+    return LeagueManager(SIX_PLAYERS, chance, secrets, open_book=PeerBook, open_giving=GatewayGiving)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from league import events as e
 from league.games import draw
 from league.gateway.book import PeerBook
-from league.gateway.giving import Giving
+from league.gateway.giving import GatewayGiving
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league_manager import LeagueManager
 from league.protocol.messages import (
@@ -62,7 +62,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         self.take(self.manager.resume(self.now))
 
     def _new(self) -> LeagueManager:
-        return LeagueManager(self.settings, self._chance, self.secrets, open_book=PeerBook, open_giving=Giving)
+        return LeagueManager(self.settings, self._chance, self.secrets, open_book=PeerBook, open_giving=GatewayGiving)
 
     def _chance(self, count: int) -> bytes:
         self._drawn += 1
@@ -320,7 +320,7 @@ def replayed(
     made: e.LeagueSettings, events: Iterable[e.Event], chance: Callable[[int], bytes], secrets: Mapping[str, str]
 ) -> LeagueManager:
     """A fresh machine that went through these events, as they are stored."""
-    manager = LeagueManager(made, chance, secrets, open_book=PeerBook, open_giving=Giving)
+    manager = LeagueManager(made, chance, secrets, open_book=PeerBook, open_giving=GatewayGiving)
     for event in events:
         manager.apply(decode(encode(event)))
     return manager

@@ -8,7 +8,7 @@ from typing import Any
 
 from league import events as e
 from league.gateway.book import PeerBook
-from league.gateway.guest import Guest
+from league.gateway.guest import GatewayGuest
 from league.machine import Content, Failure
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Profile
@@ -105,7 +105,7 @@ class Rig(bench.Bench[RefereeDesk, Message]):
 
     def _new(self) -> RefereeDesk:
         return RefereeDesk(
-            self.meta, MANAGER, self._chance, self.secrets, self.settings, open_book=PeerBook, open_guest=Guest
+            self.meta, MANAGER, self._chance, self.secrets, self.settings, open_book=PeerBook, open_guest=GatewayGuest
         )
 
     @property

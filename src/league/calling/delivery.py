@@ -110,7 +110,7 @@ class FailedAttempt(Struct, frozen=True):
         return in_words(self.failure, self.detail)
 
 
-class Attempt(Struct):
+class CallAttempt(Struct):
     """The attempt that is open, or was last. Several calls may belong to one: in another form, or to correct a wrong
     answer."""
 
@@ -180,7 +180,7 @@ class Delivery(Struct, eq=False):
     failures: int = 0
     busy_s: float = 0.0
     """How long we have waited because the peer said that it is busy."""
-    attempt: Attempt = field(default_factory=Attempt)
+    attempt: CallAttempt = field(default_factory=CallAttempt)
     answer: Content | None = None
     is_over: bool = False
     has_timer: bool = False

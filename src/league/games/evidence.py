@@ -62,7 +62,7 @@ class Proof(Struct, frozen=True):
     """The players with a receipt that does not fit."""
 
 
-class Findings(Struct, frozen=True):
+class Judgement(Struct, frozen=True):
     """What a report proves."""
 
     is_proven: bool = False
@@ -148,7 +148,7 @@ def contradiction(game: Game, match: PlayedMatch, details: Object, protests: Seq
     return ""
 
 
-def _doubt(findings: Findings, referee_id: str) -> str:
+def _doubt(findings: Judgement, referee_id: str) -> str:
     """Say why a match is not proven, apart from signatures that are missing."""
     if findings.wrong:
         names = " and ".join(findings.wrong)
@@ -188,7 +188,7 @@ def _receipts_in(record: Record, players: Players) -> dict[str, list[str | None]
 # --- receipts and draws, replayed -------------------------------------------------------------------------------------
 
 
-def judge(game: Game, match: PlayedMatch, details: Mapping[str, Any], keys: Keys) -> Findings:
+def judge(game: Game, match: PlayedMatch, details: Mapping[str, Any], keys: Keys) -> Judgement:
     """Check a match that was played to its end."""
     replay = _Replay(game, match, details, keys)
     doubt = ""
@@ -201,7 +201,7 @@ def judge(game: Game, match: PlayedMatch, details: Mapping[str, Any], keys: Keys
         doubt = "the reported choices cannot be replayed"
     is_signed = not (replay.unsigned or replay.wrong)
     needs_view = replay.has_turns
-    return Findings(
+    return Judgement(
         is_proven=is_signed and not doubt and not (needs_view and replay.unseen),
         unsigned=tuple(replay.unsigned),
         wrong=tuple(replay.wrong),

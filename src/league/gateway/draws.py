@@ -57,11 +57,11 @@ class DrawWords:
         if decided is not None:
             self.words = (None if decided == "null" else decided,)
 
-    def report(self, report: MatchResultReport, round_name: str) -> DrawReport:
-        return DrawReport(self, report, round_name)
+    def report(self, report: MatchResultReport, round_name: str) -> GatewayDrawReport:
+        return GatewayDrawReport(self, report, round_name)
 
 
-class DrawReport:
+class GatewayDrawReport:
     """One report of a draw, until the manager's answer ends it."""
 
     def __init__(self, draws: DrawWords, report: MatchResultReport, round_name: str) -> None:

@@ -69,7 +69,7 @@ class Gift(Struct, eq=False):
     """True if the operator was told that the referee refuses it in every way."""
 
 
-class Giving:
+class GatewayGiving:
     """The gifts of one manager, and the habits of the referees that get them."""
 
     def __init__(self, dispatches: Dispatches) -> None:

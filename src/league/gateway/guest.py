@@ -29,7 +29,7 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.gateway import foreign_assignments as foreign
-from league.gateway.draws import DrawReport, DrawWords
+from league.gateway.draws import DrawWords, GatewayDrawReport
 from league.gateway.foreign_assignments import Assignee, GetAssignedMatches, ScheduleQuestion
 from league.gateway.foreign_json import Fields
 from league.gateway.foreign_reports import in_all_words, is_draw
@@ -89,7 +89,7 @@ Envelope = dict[str, Any]
 """An envelope as `seal` writes it."""
 
 
-class Guest:
+class GatewayGuest:
     """Both conversations, and the words of a manager by others."""
 
     def __init__(
@@ -138,7 +138,7 @@ class Guest:
             return report
         return in_all_words(report, round_name)
 
-    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
+    def draw_report(self, report: MatchResultReport, round_name: str) -> GatewayDrawReport | None:
         # Our own managers know the documents' word.
         if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict or not is_draw(report):
             return None

@@ -32,7 +32,7 @@ _JSON = msgspec.json.Encoder()
 _NOTHING = b"null"
 
 
-class Pages(Protocol):
+class FeaturePages(Protocol):
     """Pages that a feature serves beside ours."""
 
     async def answer(self, request: HttpRequest) -> Answer | None:
@@ -66,7 +66,7 @@ def league_gauges(agent: Agent) -> dict[str, float]:
     return gauges
 
 
-def other_pages(host: HostedAgent, features: list[Pages]) -> Handler:
+def other_pages(host: HostedAgent, features: list[FeaturePages]) -> Handler:
     """Everything without a fixed path, and everything that is not a page to read."""
 
     async def handle(request: HttpRequest) -> Answer:

@@ -21,11 +21,11 @@ from league.agent.agent import Setup
 from league.events import EndpointsChanged, Event, LeagueCreated, TrustChanged
 from league.features import DoorRow, PagesRow
 from league.gateway.book import PeerBook
-from league.gateway.giving import Giving
+from league.gateway.giving import GatewayGiving
 from league.hosting import require_game, serving, start_time
 from league.hosting.background import open_views
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY, KeptSecret
-from league.hosting.manager_api import Pages, league_gauges, league_pages, other_pages
+from league.hosting.manager_api import FeaturePages, league_gauges, league_pages, other_pages
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
 from league.hosting.options import ManagerOptions, options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
@@ -73,7 +73,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
     host.gauges = league_gauges
     host.views = open_views()
-    pages: list[Pages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
+    pages: list[FeaturePages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
     app = App(
         host.respond,
         {**host.basic_pages(), **league_pages(host, host.views)},
@@ -104,7 +104,7 @@ async def _serve_league(
     settings: LeagueSettings,
     place: Place,
     host: HostedAgent,
-    shared: serving.Followers | None,
+    shared: serving.FileFollowers | None,
     stop: asyncio.Event,
     ready: Ready,
 ) -> bool:
@@ -182,7 +182,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
             kept_secrets={ADMIN_TOKEN.key: token, ENROLMENT_KEY.key: key},
             is_local=addresses.is_loopback(options.host),
             open_book=PeerBook,
-            open_giving=Giving,
+            open_giving=GatewayGiving,
         )
 
     # A manager's speaker never changes, so it is made once.

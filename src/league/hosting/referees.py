@@ -10,7 +10,7 @@ from pathlib import Path
 
 from league.agent import sources
 from league.gateway.book import PeerBook
-from league.gateway.guest import Guest
+from league.gateway.guest import GatewayGuest
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
@@ -73,7 +73,7 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         settings,
         find_key=find_key,
         open_book=PeerBook,
-        open_guest=Guest,
+        open_guest=GatewayGuest,
     )
 
 

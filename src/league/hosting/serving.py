@@ -124,7 +124,7 @@ class McpDoor(McpHandler, Protocol):
         """End all sessions and streams."""
 
 
-class Follower(Protocol):
+class FileFollower(Protocol):
     """Writes shared files while one agent works."""
 
     def release_journal(self) -> None:
@@ -134,10 +134,10 @@ class Follower(Protocol):
         """Write the last files, now that the journal is closed."""
 
 
-class Followers(Protocol):
+class FileFollowers(Protocol):
     """Writes files for all agents of a process (`league.features.FollowerRow`)."""
 
-    def follow(self, machine: Callable[[], Machine], journal: LiveJournal) -> Follower:
+    def follow(self, machine: Callable[[], Machine], journal: LiveJournal) -> FileFollower:
         """Keep the files of one more agent."""
 
 
@@ -158,7 +158,7 @@ class HostedAgent:
         """The tools that a member offers MCP clients beside its messages."""
         self.mcp = _open_mcp_door(self)
         self._server: Server | None = None
-        self._follower: Follower | None = None
+        self._follower: FileFollower | None = None
 
     @property
     def running(self) -> Agent:
@@ -213,7 +213,7 @@ class HostedAgent:
         self,
         setup: Setup,
         journal: Callable[[Agent], Awaitable[LiveJournal]],
-        followers: Followers | None = None,
+        followers: FileFollowers | None = None,
     ) -> Agent:
         """Replay the journal and let the agent work behind the open port. JournalInUseError if somebody else writes the
         journal: then the port stays open."""
@@ -384,7 +384,7 @@ async def stand_by(host: HostedAgent, place: Place, stop: asyncio.Event) -> bool
     return True
 
 
-def open_shared(folder: str | None, beside: Place | None = None) -> Followers | None:
+def open_shared(folder: str | None, beside: Place | None = None) -> FileFollowers | None:
     """Get ready to write the shared files of this process's agents; None if there are none to write.
 
     They go into `folder`. If it is None, they go beside the journal, and only if that folder is writable; there is no
@@ -393,7 +393,7 @@ def open_shared(folder: str | None, beside: Place | None = None) -> Followers | 
     row = next(features.own(FollowerRow), None)
     if folder == "" or row is None:
         return None
-    open_followers: Callable[..., Followers] = features.load(row.open)
+    open_followers: Callable[..., FileFollowers] = features.load(row.open)
     journal_folder = None
     if folder is None:
         journal_folder = beside.folder if beside is not None else None

@@ -18,7 +18,7 @@ OUT_OF_REACH = ("E001", "E009", UNAVAILABLE, None)
 """Codes of a fault that an outage may have caused. None: the referee gives no reason."""
 
 
-class Fault(NamedTuple):
+class ReportedFault(NamedTuple):
     """Why a player lost, as its referee reports it. Reports may leave out all but the player."""
 
     player: str
@@ -53,7 +53,7 @@ def _shows_anything(result: ResultAccepted) -> bool:
     return bool(details.get("moves")) or details.get("drawn_number") is not None
 
 
-def _faults(result: ResultAccepted, players: Sequence[str]) -> Iterator[Fault]:
+def _faults(result: ResultAccepted, players: Sequence[str]) -> Iterator[ReportedFault]:
     # A referee by others may say nothing about faults, or anything.
     reported = result.details.get("faults")
     if not isinstance(reported, dict):
@@ -63,6 +63,6 @@ def _faults(result: ResultAccepted, players: Sequence[str]) -> Iterator[Fault]:
             continue
         fault = reported.get(player)
         if isinstance(fault, dict):
-            yield Fault(player, fault.get("code"), fault.get("reached") is True)
+            yield ReportedFault(player, fault.get("code"), fault.get("reached") is True)
         else:
-            yield Fault(player)
+            yield ReportedFault(player)

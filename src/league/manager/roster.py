@@ -55,7 +55,7 @@ class MemberName(Struct):
         return folded(name) in (folded(self.display_name), folded(self.asked))
 
 
-class Credentials(Struct):
+class MemberCredentials(Struct):
     """The tokens of a member, and what each of them is good for."""
 
     tokens: dict[int, str]
@@ -145,7 +145,7 @@ class Member(Struct):
     endpoint: str
     origin: str
     game_types: tuple[str, ...]
-    credentials: Credentials
+    credentials: MemberCredentials
     told: Told
     as_referee: RefereeTraits
     state: AgentState = "REGISTERED"
@@ -380,7 +380,7 @@ class Roster(Struct):
             endpoint=event.endpoint,
             origin=event.origin,
             game_types=event.game_types,
-            credentials=Credentials(
+            credentials=MemberCredentials(
                 tokens={event.serial: event.verify},
                 serial=event.serial,
                 receipts={event.serial} if event.receipts else set(),

@@ -26,7 +26,7 @@ from msgspec import structs
 
 from league.calling.delivery import (
     ANSWERED,
-    Attempt,
+    CallAttempt,
     Delivery,
     Ending,
     FailedAttempt,
@@ -305,7 +305,7 @@ class Asking:
             self._compose,
             self._line(),
             self._seated.failed,
-            attempt=Attempt(is_last=self._seated.wrong > 0),
+            attempt=CallAttempt(is_last=self._seated.wrong > 0),
         )
 
     def _line(self) -> Line:

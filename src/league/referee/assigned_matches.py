@@ -46,7 +46,7 @@ class Passes(msgspec.Struct, frozen=True):
     """Digests of tokens that are good only in the reply to a call."""
 
 
-class Place(NamedTuple):
+class HostAndPort(NamedTuple):
     """Where an agent listens; both empty if its endpoint is no URL."""
 
     host: str
@@ -91,12 +91,12 @@ def is_same(endpoint: str, here: str) -> bool:
     return theirs.host == ours.host or {theirs.host, ours.host} <= _LOCAL
 
 
-def place(endpoint: str) -> Place:
+def place(endpoint: str) -> HostAndPort:
     """Return the host and the port of an endpoint."""
     parts = _PLACE.match(endpoint)
     if parts is None:
-        return Place("", "")
-    return Place(parts["host"].lower(), parts["port"] or "80")
+        return HostAndPort("", "")
+    return HostAndPort(parts["host"].lower(), parts["port"] or "80")
 
 
 def is_new(announced: AnnouncedMatch, context: RefereeContext) -> bool:

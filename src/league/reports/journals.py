@@ -280,7 +280,7 @@ def _remarks(journal: JournalReader) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedLeague:
     """A league after `seq` events of its journal, which holds `events` in all."""
 
     manager: LeagueManager
@@ -319,7 +319,7 @@ def read_events(location: str | Path | Place) -> Sequence[Event]:
         return list(journal.events())
 
 
-def replay(location: str | Place, until: int | None = None) -> Replayed:
+def replay(location: str | Place, until: int | None = None) -> ReplayedLeague:
     """Replay a manager's journal, up to an event if one is named."""
     place = manager_place(location)
     with open_for_reading(place) as journal:
@@ -332,7 +332,7 @@ def replay(location: str | Place, until: int | None = None) -> Replayed:
     manager = manager_after(events, place)
     manager.journal_head = lambda: head
     # A league that is being played may have gone on since `last` was read.
-    return Replayed(manager, len(events), max(last, len(events)))
+    return ReplayedLeague(manager, len(events), max(last, len(events)))
 
 
 def blank_manager(created: LeagueCreated) -> LeagueManager:

@@ -61,7 +61,7 @@ Row = tuple[int, int, float, str, bytes]
 """An event as its digest covers it: number, number of its entry, time, kind, body."""
 
 
-class Head(NamedTuple):
+class EventsEnd(NamedTuple):
     """The end of the events: number of the last one, number of its entry, and the digest of all."""
 
     seq: int = 0
@@ -75,7 +75,7 @@ class GroupRows(NamedTuple):
     events: list[Row]
     secrets: list[tuple[str, str]]
     transcript: TranscriptRows
-    head: Head
+    head: EventsEnd
     """The head of the journal once the group is stored."""
 
     @property
@@ -94,7 +94,7 @@ class GroupWriter(ABC):
     """False after a failure that makes the journal unreadable too: its server cannot be reached."""
 
     def __init__(self, transcript_bytes: int) -> None:
-        self._head = Head()
+        self._head = EventsEnd()
         self._transcript = TranscriptWriter(transcript_bytes)
 
     @property
@@ -112,7 +112,7 @@ class GroupWriter(ABC):
     def find_end(self) -> None:
         """Read where events and transcript end."""
         last = self._select("SELECT seq, entry, digest FROM events ORDER BY seq DESC LIMIT 1")
-        self._head = Head(*last[0]) if last else Head()
+        self._head = EventsEnd(*last[0]) if last else EventsEnd()
         keys = ", ".join(f"'{key}'" for key in (SIZE, STOPPED, STRANGERS_KEY))
         meta = dict(self._select(f"SELECT key, value FROM meta WHERE key IN ({keys})"))
         last_id = self._select("SELECT coalesce(max(id), 0) FROM letters")[0][0]
@@ -131,7 +131,7 @@ class GroupWriter(ABC):
             secrets += queued.secrets
         head = self._head
         if events:
-            head = Head(seq, entry, digest_after(digest, events))
+            head = EventsEnd(seq, entry, digest_after(digest, events))
         return GroupRows(events, secrets, self._transcript.rows(group.notes, group.missing), head)
 
     def store(self, group: WriteGroup) -> list[Raw]:

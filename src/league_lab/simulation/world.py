@@ -27,8 +27,8 @@ from league.events import (
     LeagueSettings,
 )
 from league.gateway.book import PeerBook
-from league.gateway.giving import METHODS, Giving
-from league.gateway.guest import Guest
+from league.gateway.giving import METHODS, GatewayGiving
+from league.gateway.guest import GatewayGuest
 from league.gateway.words import USUAL_PATH
 from league.machine import Ask, Machine
 from league.manager.league_manager import LeagueManager
@@ -208,7 +208,7 @@ class World:
             node.chance,
             {**secrets, "enrolment_key": ENROLMENT_KEY},
             open_book=PeerBook,
-            open_giving=Giving,
+            open_giving=GatewayGiving,
         )
 
     def _referee(self, key: str | None, node: Node, secrets: Mapping[str, str]) -> Machine:
@@ -227,7 +227,7 @@ class World:
             node.chance,
             secrets,
             open_book=PeerBook,
-            open_guest=Guest,
+            open_guest=GatewayGuest,
         )
 
     def _declared(self, node: Node) -> str | None:
