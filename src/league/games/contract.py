@@ -269,10 +269,6 @@ class BaseRules:
         return ""
 
 
-WithoutChance = BaseRules
-"""The older name of the base of rules."""
-
-
 class Wire(Protocol[StateIn]):
     """A game's own fields and types on the wire, as plain dicts that JSON can hold.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -32,7 +32,6 @@ from league.protocol.receipts import Signed
 
 Keys = Mapping[str, Sequence[bytes]]
 """RK of each player that declared receipts; several if it registered more than once."""
-NO_KEYS: Final[Keys] = {}
 Object = Mapping[str, Any]
 Record = Sequence[Object]
 """The referee's own events of a match, as JSON objects."""

@@ -30,7 +30,6 @@ DECLINED: Final = "-decline"
 """The choice of a player that declines its invitation; its turn is 0."""
 NOTHING: Final = "-"
 """Stands for a commitment that the invitation did not have, and for a view that the game does not have."""
-SEPARATOR: Final = "|"
 _LENGTH: Final = 43
 """Characters of a receipt: base64url of 32 bytes, without padding."""
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")

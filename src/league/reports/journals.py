@@ -188,7 +188,6 @@ def role_of(events: Sequence[Event], stated: str | None = None) -> Role | None:
 class FoundJournals:
     """The journals at a place, by the role that wrote them."""
 
-    has_events: bool = False
     place: Place | None = None
     """That of the manager's."""
     manager: Sequence[Event] = ()
@@ -212,7 +211,6 @@ def read_all(place: Place, match_id: str | None, letters: bool) -> FoundJournals
     for journal_place in places:
         with open_for_reading(journal_place) as journal:
             events = in_league(list(journal.events()), league_id)
-            journals.has_events |= bool(events)
             role = role_of(events, journal.meta.get("role"))
             # An agent that never registered has nothing to report.
             agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -346,7 +346,3 @@ class KeptJournal(JournalReader):
         self._epoch.failed = failed
         self._queue.failed(group)
         return failed
-
-
-Identity = Mapping[str, str]
-"""role, league_id and created, as kept in a new journal; an old one must not contradict them."""
