@@ -1,8 +1,9 @@
 """Leagues of thirty players in which whatever can be killed is: the manager, its standby, the database and whole hosts.
 
 Every league has a database server of its own, two managers on one journal, and three hosts, each with a referee and ten
-players whose journals are in the database too. Whatever was killed is started again, as a supervisor would. KILL_SEED
-repeats the order of the kills.
+players whose journals are in the database too. Whatever was killed is started again, as a supervisor would. The manager
+is also suspended until long after another one took its place, and a third manager is started on the same journal.
+KILL_SEED repeats the order of it all.
 """
 
 from __future__ import annotations
@@ -10,24 +11,29 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import time
+from collections.abc import Callable
 
 import pytest
 
 from league.events import LeagueFinished, ResultAccepted
 from league.storage.notices import JournalError
+from league.storage.postgres import LEASE_S, RESTART_S
 from league.storage.reading import open_for_reading
 from tests.e2e.test_standby import _free_port, _status
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.processes import Process, Processes
 
 LEAGUES = 10
-KILLS = 5
 HOSTS = 3
 PLAYERS_PER_HOST = 10
-ROUNDS = 12
-CHOICE_S = 0.5
+ROUNDS = 29
+CHOICE_S = 1.0
+"""Long enough for the league to outlast everything that happens to it."""
 PATIENCE_S = 180.0
+SUSPENDED_S = LEASE_S + RESTART_S
+"""A suspended manager goes on after this time: no lease lasts as long."""
 SEED = int(os.environ.get("KILL_SEED") or random.SystemRandom().randrange(10**6))
 
 
@@ -73,10 +79,11 @@ class Host:
 
 
 class SoakedLeague:
-    """A league, and everything in it that can be killed."""
+    """A league, and everything that can happen to it."""
 
-    def __init__(self, processes: Processes, server: PostgresServer) -> None:
+    def __init__(self, processes: Processes, server: PostgresServer, dice: random.Random) -> None:
         self.processes = processes
+        self._dice = dice
         self._server = server
         self.journal = server.new_url()
         self.strategy = processes.slow_strategy(CHOICE_S)
@@ -88,17 +95,20 @@ class SoakedLeague:
         self.hosts = [Host(self, number) for number in range(1, HOSTS + 1)]
 
     def _manager(self, number: int) -> Process:
+        return self._begin_manager(f"manager {number}", self._ports[number], is_standby=True)
+
+    def _begin_manager(self, label: str, port: int, *, is_standby: bool) -> Process:
         return self.processes.begin(
             "manager",
-            f"manager {number}",
-            port=self._ports[number],
+            label,
+            port=port,
             players=HOSTS * PLAYERS_PER_HOST,
             referees=HOSTS,
             rounds=ROUNDS,
             journal=self.journal,
             state=self.processes.folder,
             managers=self._addresses,
-            standby=True,
+            standby=is_standby,
         )
 
     def serving(self) -> int | None:
@@ -120,15 +130,17 @@ class SoakedLeague:
         except JournalError:
             return 0  # the server is starting
 
-    # --- kills --------------------------------------------------------------------------------------------------------
+    # --- trouble ------------------------------------------------------------------------------------------------------
+
+    def _primary(self) -> int:
+        self.wait(lambda: self.serving() is not None)
+        return self.serving() or 0
 
     def kill_primary(self) -> None:
-        number = self.serving() or 0
-        self._kill_manager(number)
+        self._kill_manager(self._primary())
 
     def kill_standby(self) -> None:
-        number = self.serving() or 0
-        self._kill_manager(1 - number)
+        self._kill_manager(1 - self._primary())
 
     def _kill_manager(self, number: int) -> None:
         self._pair[number].kill()
@@ -138,22 +150,43 @@ class SoakedLeague:
         self._server.kill()
         self._server.start()
 
-    def kill_host(self, dice: random.Random) -> None:
-        host = dice.choice(self.hosts)
+    def kill_host(self) -> None:
+        host = self._dice.choice(self.hosts)
         host.kill()
         host.start()
 
-    def kill_something(self, dice: random.Random) -> str:
-        kind = dice.choice(("primary", "standby", "database", "host"))
-        if kind == "primary":
-            self.kill_primary()
-        elif kind == "standby":
-            self.kill_standby()
-        elif kind == "database":
-            self.kill_database()
-        else:
-            self.kill_host(dice)
-        return kind
+    def suspend_primary(self) -> None:
+        """Stop the manager and continue it when the other one has decided matches: it learns that it was replaced."""
+        number = self._primary()
+        manager = self._pair[number]
+        manager.signal(signal.SIGSTOP)
+        stopped_at = time.monotonic()
+        before = self.results()
+        self.wait(lambda: self.is_over() or self.results() > before + 5)
+        self.wait(lambda: time.monotonic() > stopped_at + SUSPENDED_S)
+        manager.signal(signal.SIGCONT)
+        assert manager.wait(PATIENCE_S) == 1
+        assert "is written by process" in manager.output
+
+    def start_third_manager(self) -> None:
+        """Start one more manager on the journal, which does not stand by: it is refused."""
+        self._primary()
+        manager = self._begin_manager("third manager", 0, is_standby=False)
+        assert manager.wait(PATIENCE_S) != 0
+        assert "is in use by process" in manager.output
+
+    def troubles(self) -> list[Callable[[], None]]:
+        """Everything that can happen, in a random order."""
+        troubles = [
+            self.kill_primary,
+            self.kill_standby,
+            self.kill_database,
+            self.kill_host,
+            self.suspend_primary,
+            self.start_third_manager,
+        ]
+        self._dice.shuffle(troubles)
+        return troubles
 
     # --- afterwards ---------------------------------------------------------------------------------------------------
 
@@ -189,16 +222,17 @@ class SoakedLeague:
 @pytest.mark.deep
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", range(LEAGUES))
-def test_whatever_is_killed_every_match_is_played_once(number: int, processes: Processes) -> None:
+def test_whatever_is_killed_or_suspended_every_match_is_played_once(number: int, processes: Processes) -> None:
     dice = random.Random(SEED + number)
     print(f"KILL_SEED={SEED}, league {number}")
     with postgres_server() as server:
-        league = SoakedLeague(processes, server)
+        league = SoakedLeague(processes, server, dice)
         league.wait(lambda: league.results() > 0)
-        for _ in range(KILLS):
+        for trouble in league.troubles():
             before = league.results()
-            kind = league.kill_something(dice)
-            print(f"killed: {kind}, after {before} results")
+            print(f"{trouble.__name__}, after {before} results")
+            assert not league.is_over(), "the league is too short for this test"
+            trouble()
             league.wait(lambda before=before: league.is_over() or league.results() > before + 5)
         league.wait(league.is_over)
         # Only now: while a league is played its journals are read one after the other, and the later ones know more.

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import struct
 import subprocess
 import warnings
 from collections.abc import AsyncIterator
@@ -294,3 +295,15 @@ def test_what_is_no_certificate_is_named(tmp_path: Path) -> None:
     both = tmp_path / "both.pem"
     both.write_bytes(files.key.read_bytes() + files.certificate.read_bytes())
     assert server_context(both, None).minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@on_every_loop
+async def test_no_request_comes_from_an_unknown_address() -> None:
+    """A registration that seems to come from nowhere would be refused, or wait for the operator."""
+    async with serving() as (server, handler):
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(message(b"left behind"))
+            # Closed with a reset, before the server has had time to accept the connection.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert statuses(await exchange(server.port, ASKING)) == [200]
+        assert {address for _, address in handler.got} == {"127.0.0.1"}

@@ -44,7 +44,7 @@ Say = Callable[[str], None]
 STYLES: Mapping[type[Event], Style] = {
     **dict.fromkeys((events.ScheduleMade, events.LeagueFinished, events.LeagueEnded), Style.STRONG),
     **dict.fromkeys((events.Registered, events.OutageEnded), Style.GOOD),
-    **dict.fromkeys((events.OutageBegan, events.MatchParked, events.AgentApplied), Style.WARNING),
+    **dict.fromkeys((events.OutageBegan, events.MatchLost, events.MatchParked, events.AgentApplied), Style.WARNING),
     **dict.fromkeys((events.RequestRefused, events.IdentityContested, events.ReportDisputed), Style.BAD),
     **dict.fromkeys((events.MatchRecordKept, events.AnswerRefused, events.ReportHeld), Style.WARNING),
 }

@@ -73,6 +73,8 @@ class Assignments(ManagerPart):
     """The referees that share the matches of the rounds to come."""
     _named_at: int = -1
     """`Roster.changes` at that time."""
+    _unreported: set[str] = field(default_factory=set)
+    """Matches whose referees have had them for longer than the longest match takes."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
@@ -457,12 +459,36 @@ class Assignments(ManagerPart):
         places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
         for match in matches:
             turns = math.ceil(places[match.match_id] / referee.as_referee.capacity)
-            self._begin_lease(match, now + turns * duration_s)
+            until = now + turns * duration_s
+            self._begin_lease(match, until)
+            self._expect_report(match.match_id, until - GRACE_S)
 
     def renew_leases(self, referee: Member, now: float) -> None:
         """A referee is heard again after a silence: its matches go on where they were, and may take their time anew."""
         held = self._ledger.held_by(referee.agent_id)
         self._begin_leases(referee, filter(self.dispatches.is_dispatched, held), now)
+
+    def _expect_report(self, match_id: str, overdue_at: float) -> None:
+        """Let the operator know if there is no report by then.
+
+        The first lease of an attempt counts: a referee that asks about its match for ever, or whose pings fail now and
+        then, gets one lease after the other.
+        """
+        timer = ("report", match_id)
+        if match_id not in self._unreported and not self.context.timers.is_set(timer):
+            self.context.timers.set(timer, overdue_at, lambda _: self._unreported.add(match_id))
+
+    def unreported(self) -> dict[str, list[str]]:
+        """Return the referees that do not report, with their matches: those that take too long, and whatever was given
+        to a referee that lost a match in this way and has reported none since."""
+        unreported = {}
+        for referee in self._ledger.roster.of_role("referee"):
+            held = self._ledger.held_by(referee.agent_id)
+            if self.habits.is_reliable(referee.agent_id):
+                held = [match for match in held if match.match_id in self._unreported]
+            if held:
+                unreported[referee.agent_id] = [match.match_id for match in held]
+        return unreported
 
     def _begin_lease(
         self,
@@ -525,7 +551,9 @@ class Assignments(ManagerPart):
     def forget(self, match_id: str) -> None:
         """Forget a match that is no longer in play."""
         self.dispatches.forget(match_id)
-        self.context.timers.clear(("lease", match_id))
+        self._unreported.discard(match_id)
+        for timer in ("lease", "report"):
+            self.context.timers.clear((timer, match_id))
 
     def reassign(self, now: float) -> None:
         """Take matches from dead referees, so that live ones get them.

@@ -80,8 +80,8 @@ READABLE = (Unsealed, Acknowledged)
 FROM_MEMBERS = frozenset({"MATCH_RESULT_REPORT", "LEAGUE_QUERY", "DRAW_REQUEST", "MATCH_TROUBLE"})
 """The messages that members send us, registrations aside."""
 REGISTRATIONS = frozenset({"REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"})
-MOST_REFUSALS = 3
-"""How many refused reports are named when the league waits for them."""
+MOST_NAMED = 3
+"""How many reports are named when the league waits for them."""
 
 
 @dataclass(slots=True)
@@ -372,7 +372,7 @@ class LeagueManager(RoleMachine):
     @property
     def waiting(self) -> str | None:
         """What the league waits for, if not for the players of a match: registrations, the operator, many players that
-        are gone, a referee, or a report in place of one that was refused."""
+        are gone, a referee, or a report: it is overdue, or the last one was refused."""
         ledger = self._ledger
         reason = None
         if ledger.state == "WAITING_FOR_REGISTRATIONS":
@@ -387,7 +387,7 @@ class LeagueManager(RoleMachine):
             reason = "WAITING_FOR_OPERATOR"
         elif not any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
             reason = "WAITING_FOR_REFEREE"
-        elif self.refused_reports:
+        elif self.refused_reports or self._assignments.unreported():
             reason = "WAITING_FOR_REPORT"
         return reason
 
@@ -398,8 +398,16 @@ class LeagueManager(RoleMachine):
             return None
         if self.waiting != "WAITING_FOR_REPORT":
             return self._outages.reason
+        reasons = []
         refusals = [f"{refusal.match_id}: {refusal.code} {refusal.detail}" for refusal in self.refused_reports]
-        return f"a report was refused ({'; '.join(refusals[:MOST_REFUSALS])})"
+        if refusals:
+            reasons.append(f"a report was refused ({'; '.join(refusals[:MOST_NAMED])})")
+        unreported = self._assignments.unreported()
+        for referee_id, matches in unreported.items():
+            reasons.append(f"{referee_id} does not report {', '.join(matches[:MOST_NAMED])}")
+        if unreported and len(self._assignments.available()) == 1:
+            reasons.append("no other referee could play what it holds")
+        return "; ".join(reasons)
 
     @property
     def refused_reports(self) -> list[RequestRefused]:

@@ -114,7 +114,7 @@ class ServerConnection(asyncio.Protocol):
         self.address = address_of(transport, "peername")
         refusal = self._table.admit(self)
         self._expire_in(self._table.limits.header_s)
-        if refusal is not None and self._table.is_flooded:
+        if refusal is not None and (self._table.is_flooded or not self.address):
             self.abort()
         elif refusal is not None:
             self._refuse(*refusal)

@@ -38,6 +38,9 @@ BACKLOG = 1024
 REFUSED_AT_ONCE = 64
 """Number of connections over the cap that get an answer; any more are cut off."""
 SHUTTING_DOWN = 503, "this server is shutting down"
+GONE = 400, "this connection has no other end"
+"""A client that reset its connection may have left a request behind: nobody reads the answer, and uvloop does not know
+where the request came from."""
 CROWDED = 503, "too many connections"
 CROWDED_ADDRESS = 429, "too many connections from this address"
 _NOBODY: Final[dict[Connection, None]] = {}
@@ -168,6 +171,8 @@ class ConnectionTable:
         neighbours = self.connections.get(address, _NOBODY)
         if self._is_closing:
             return SHUTTING_DOWN
+        if not address:
+            return GONE
         if len(neighbours) >= limits.connections_per_address and not self._make_room(neighbours, *CROWDED_ADDRESS):
             return CROWDED_ADDRESS
         if self.count >= limits.connections and not self._make_room(self.all, *CROWDED):

@@ -9,6 +9,7 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure, Ping, Pong
+from league.reports import views
 from tests.support.managed import Managed, code_of, matches_in
 
 
@@ -216,6 +217,33 @@ def test_a_match_is_given_to_the_same_referee_again_only_if_it_is_alone() -> Non
     league = started(referees=1)
     live(league, 215)
     assert [(event.referee_id, event.attempt) for event in league.of(e.MatchAssigned)] == [("REF01", 1), ("REF01", 2)]
+
+
+def test_the_operator_learns_that_the_only_referee_does_not_report() -> None:
+    league = started(referees=1)
+    live(league, 150)
+    assert views.league(league.manager, 0)["waiting"] is None
+    live(league, 5)
+    shown = views.league(league.manager, 0)
+    assert (shown["waiting"], shown["waiting_reason"]) == (
+        "WAITING_FOR_REPORT",
+        "REF01 does not report R1M1; no other referee could play what it holds",
+    )
+    assert shown["awaited"][0] == f"Waiting for a report: {shown['waiting_reason']}."
+    live(league, 70)
+    assert league.manager.ledger.matches["R1M1"].attempt == 2
+    assert league.manager.waiting == "WAITING_FOR_REPORT", "it has not reported anything since"
+    league.report("R1M1")
+    assert league.manager.waiting is None
+
+
+def test_the_operator_learns_of_a_referee_whose_leases_begin_anew_with_every_lost_ping() -> None:
+    league = started(referees=1)
+    for _ in range(4):
+        live(league, 5, dead=("REF01",))
+        live(league, 100)
+    assert league.of(e.MatchLost) == []
+    assert league.manager.waiting == "WAITING_FOR_REPORT"
 
 
 @pytest.mark.requirement("REFEREE.lease_parked")

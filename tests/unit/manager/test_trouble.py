@@ -147,6 +147,16 @@ def test_a_player_that_is_gone_alone_loses_and_the_manager_has_seen_it() -> None
     assert probed == [], "the loss was asked about: nobody is probed once more"
 
 
+def test_the_operator_learns_of_a_referee_that_asks_for_ever_and_never_reports() -> None:
+    league = started(players=2)
+    player, _ = players_of(league, "R1M1")
+    for _ in range(4):
+        pass_time(league, 60)
+        assert ask(league, "R1M1", player) == "decide"
+    assert league.of(e.MatchLost) == [], "it keeps its match by asking about it"
+    assert waiting(league) == "WAITING_FOR_REPORT"
+
+
 def test_a_loss_that_its_referee_should_have_asked_about_rests_on_its_word() -> None:
     league = started()
     player, _ = players_of(league, "R1M1")
