@@ -229,7 +229,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "max_concurrent_matches": Field(or_null(count()), "a referee's: how many matches it plays at once"),
         "contested": Field(many(text()), "signs that two agents use its name, if there are any"),
         "shown_name": Field(text(), "its name, with its id in front if it could be taken for another agent"),
-        "findings": Field(text(), "what a probe found out about it before the start, in sentences; or empty"),
+        "findings": Field(text(), "what a probe, or a match that it refused, showed about it, in sentences; or empty"),
         "in_trouble": Field(FLAG, "true if it cannot take part as it was found"),
         "conditions": Field(many(ref("Conditions")), "how a language model plays for it; the latest last"),
     },

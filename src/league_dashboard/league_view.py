@@ -118,7 +118,7 @@ class AgentView:
     deviations: int
     endpoint: str
     findings: str = ""
-    """What a probe found out about it before the start."""
+    """What a probe, or a match that it refused, showed about it."""
     answering: Answering | None = None
     """None for referees, and for players without a record."""
 

@@ -212,9 +212,11 @@ def _trouble(agents: Sequence[Document]) -> Iterator[str]:
     names = ", ".join(in_trouble[:MOST_NAMED])
     if len(in_trouble) > MOST_NAMED:
         names += " …"
-    count = tables.counted(len(in_trouble), "agent")
+    verdict = "1 agent cannot play as it is"
+    if len(in_trouble) > 1:
+        verdict = f"{len(in_trouble)} agents cannot play as they are"
     yield ""
-    yield from _wrapped(f"{count} could not play as found before the start: {names}")
+    yield from _wrapped(f"{verdict}: {names}")
     yield from _wrapped(f"What to change: league agents {in_trouble[0]}")
 
 
@@ -283,7 +285,7 @@ def _one_agent(agent: Document) -> Iterator[str]:
             rows.append([_title(name), _text(value)])
     yield from tables.table(("", ""), rows)[1:]
     if agent["findings"]:
-        yield "\nWhat a probe found out before the start:"
+        yield "\nWhat was found out about it:"
         yield from _wrapped(agent["findings"])
     if agent["deviations"]:
         yield "\nDeviations that were accepted:"
