@@ -269,6 +269,8 @@ def name_slips(entrant: Entrant) -> None:
     if callable(slips):
         for sentence in slips():
             console.complain(sentence)
+        # A class that cannot play ends the program next, maybe before the console's thread has written this.
+        console.flush()
 
 
 def refuse_unplayable(entrant: Entrant, game: str) -> None:
