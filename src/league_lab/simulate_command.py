@@ -46,13 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
     )
     parser.add_argument(
-        "--faults",
-        type=float,
-        default=0.1,
-        help="how much goes wrong, from 0 to 1 (default: 0.1)",
-        metavar="X",
-    )
-    parser.add_argument(
         "--seed",
         type=int,
         default=1,
@@ -66,6 +59,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
     )
     parser.add_argument("--double", action="store_true", help="let every pair meet twice")
+    _configure_trouble(parser)
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        help="processes to use (default: one per core)",
+        metavar="N",
+    )
+    add_json_option(parser)
+
+
+def _configure_trouble(parser: argparse.ArgumentParser) -> None:
+    """Add what may go wrong, and who may do wrong."""
+    parser.add_argument(
+        "--faults",
+        type=float,
+        default=0.1,
+        help="how much goes wrong, from 0 to 1 (default: 0.1)",
+        metavar="X",
+    )
     parser.add_argument(
         "--dialects",
         type=float,
@@ -98,14 +111,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="tokens",
         help="class: some agents show no token, and count by their addresses",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=0,
-        help="processes to use (default: one per core)",
-        metavar="N",
-    )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:

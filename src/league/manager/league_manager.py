@@ -265,8 +265,6 @@ class LeagueManager(RoleMachine):
         outages = Outages(context, assignments)
         heartbeats = Heartbeats(context, assignments, habits, outages)
         rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
-        rounds.on_reopened = broadcasts.stop_completing
-        broadcasts.is_holding = lambda: outages.is_holding
         authentication = Authentication(context, broadcasts, outages.token_switched)
         admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
         registration = RegistrationDesk(context, admission, authentication, probes, heartbeats, assignments, draws)
@@ -285,11 +283,10 @@ class LeagueManager(RoleMachine):
         self._scoring = scoring
         self._address_reports = address_reports
         self._orders = OperatorOrders(context, rounds, assignments, outages)
-        signs_of_life = SignsOfLife(context, authentication, probes, heartbeats, outages)
-        self._signs_of_life = signs_of_life
+        self._signs_of_life = SignsOfLife(context, authentication, probes, heartbeats, outages)
         self._requests = AgentRequests(
             context,
-            signs_of_life,
+            self._signs_of_life,
             authentication,
             registration,
             queries,
@@ -299,8 +296,14 @@ class LeagueManager(RoleMachine):
             address_reports,
             heartbeats,
         )
-        self._calls.on_answer = signs_of_life.call_answered
-        self._calls.on_idle = broadcasts.look_at
+        self._connect()
+
+    def _connect(self) -> None:
+        """Let parts that are made earlier reach those that are made later."""
+        self._rounds.on_reopened = self._broadcasts.stop_completing
+        self._broadcasts.is_holding = lambda: self._outages.is_holding
+        self._calls.on_answer = self._signs_of_life.call_answered
+        self._calls.on_idle = self._broadcasts.look_at
 
     def _new_context(self, book: Book, manager_endpoints: Sequence[str]) -> ManagerContext:
         return ManagerContext(
