@@ -11,6 +11,7 @@ from league.storage.reading import open_for_reading
 from tests.support.processes import Processes
 
 PLAYERS = 30
+REFEREES = ("first", "second")
 ROUNDS = 4
 THINKING_S = 1.0
 GOAL = 1.1
@@ -18,8 +19,8 @@ GOAL = 1.1
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
-        manager = processes.manager(players=PLAYERS, rounds=ROUNDS)
-        for name in ("first", "second"):
+        manager = processes.manager(players=PLAYERS, rounds=ROUNDS, referees=len(REFEREES))
+        for name in REFEREES:
             processes.referee(manager, name)
         players = processes.players(manager, count=PLAYERS, strategy=processes.slow_strategy(THINKING_S))
         players.wait()
