@@ -117,11 +117,12 @@ def test_players_of_every_document_play_one_league(processes: Processes) -> None
 @pytest.mark.requirement("DIALECT.one_document")
 @pytest.mark.requirement("TRUST.reports_by_address")
 @pytest.mark.parametrize("program", REFEREES)
-def test_a_referee_of_every_document_runs_a_league_of_ours(program: str, processes: Processes) -> None:
+def test_a_referee_and_a_player_of_every_document_play_in_a_league_of_ours(program: str, processes: Processes) -> None:
     league = processes.manager(players=4, trust="class")
-    ours = processes.players(league, count=4)
+    player = begin(processes, program.replace("referee", "player"), league)
+    ours = processes.players(league, count=3)
     referee = begin(processes, program, league, player=homes(league, 4))
-    assert (ours.wait(), referee.wait(), league.stop()) == (0, 0, 0)
+    assert (ours.wait(), player.wait(), referee.wait(), league.stop()) == (0, 0, 0, 0)
     assert [line for line in referee.lines if line.startswith(("technical loss", "refused"))] == []
     assert_played(processes, 6)
     evidence = {result.evidence for result in processes.events("manager", ResultAccepted)}
@@ -178,15 +179,16 @@ def registered_homes(league: Process, count: int) -> tuple[str, ...]:
 
 @pytest.mark.requirement("DIALECT.one_document")
 @pytest.mark.requirement("REFEREE.asks_for_schedule")
-@pytest.mark.parametrize("program", ["d0_manager", "d4_manager"])
+@pytest.mark.requirement("TRUST.answers_by_address")
+@pytest.mark.parametrize(("document", "trust"), [("d0", "class"), ("d4", "tokens")])
 def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothing(
-    program: str, processes: Processes
+    document: str, trust: str, processes: Processes
 ) -> None:
-    league = begin(processes, program, players=4, lead=1.0)
-    # It answers with the call. Only a manager of ours can have our referee trust in addresses, as D0's player needs.
-    player = begin(processes, "d4_player", league)
+    """D0's player shows neither conversation nor token. Its manager does not know of trust, so our referee is told."""
+    league = begin(processes, f"{document}_manager", players=4, lead=1.0)
+    player = begin(processes, f"{document}_player", league)
     ours = processes.players(league, count=3)
-    referee = processes.referee(league, player=registered_homes(league, 4))
+    referee = processes.referee(league, player=registered_homes(league, 4), trust=trust)
     assert (ours.wait(), referee.wait(), player.wait(), league.wait()) == (0, 0, 0, 0)
     decided = processes.events("referee", MatchDecided)
     assert len(decided) == 6
@@ -194,6 +196,23 @@ def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothin
     (table,) = league.said("table: ")
     assert table.count(", 3)") == 4
     assert [line for line in league.lines if line.startswith("refused: ")] == []
+    assert processes.bugs == []
+
+
+@pytest.mark.requirement("DIALECT.one_document")
+@pytest.mark.parametrize("document", ["d0", "d4"])
+def test_a_manager_and_a_referee_of_one_document_have_our_player_play_with_theirs(
+    document: str, processes: Processes
+) -> None:
+    league = begin(processes, f"{document}_manager", players=2)
+    theirs = begin(processes, f"{document}_player", league)
+    ours = processes.players(league)
+    referee = begin(processes, f"{document}_referee", league, player=registered_homes(league, 2), asks=True)
+    assert (ours.wait(), theirs.wait(), referee.wait(), league.wait()) == (0, 0, 0, 0)
+    assert [line for line in referee.lines if line.startswith("technical loss")] == []
+    (table,) = league.said("table: ")
+    assert table.count(", 1)") == 2
+    assert len(theirs.said("over: ")) == 1
     assert processes.bugs == []
 
 

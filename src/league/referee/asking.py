@@ -44,7 +44,7 @@ from league.events import (
 )
 from league.games.contract import Seat
 from league.machine import Acknowledged, Address, Content, Failure, Ping, Refusal
-from league.protocol.conventions import DOCUMENTED, convention_of
+from league.protocol.conventions import DOCUMENTED, Convention, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -182,6 +182,8 @@ class Claim:
         self.answer: Valid | None = None
         self.deviations: Sequence[Violation] = ()
         """Those of the answer. They are recorded if it counts."""
+        self.convention = Convention.SPEC
+        """The convention in which it came."""
         self.disputes = 0
         self.counts = False
         """True when it settles the question."""
@@ -369,7 +371,7 @@ class Asking:
         else:
             calls.deliver([self._delivery], now)
 
-    def posted(self, read: Unsealed, now: float) -> PeerError | None:
+    def posted(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
         """Take an answer that the player sent as a request of its own; return what is wrong with it."""
         question = self._question
         answer = question.read(read, self._awaited)
@@ -381,7 +383,7 @@ class Asking:
                 # The manager is being asked, or has the match wait: this is what it waits for.
                 self._ended(self._delivery, Ending.ANSWERED, now)
             else:
-                self._context.calls.answered_by_request(self._delivery, now)
+                self._context.calls.answered_by_request(self._delivery, convention, now)
             return None
         if not isinstance(answer, Wrong):
             return None
@@ -394,7 +396,7 @@ class Asking:
 
     # --- claims -------------------------------------------------------------------------------------------------------
 
-    def claimed(self, read: Unsealed, now: float) -> PeerError | None:
+    def claimed(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
         """Take an answer that only its address shows to be the player's; return why it does not count."""
         question = self._question
         answer = question.read(read, self._awaited)
@@ -416,6 +418,7 @@ class Asking:
                 "neither counts, and the question is asked again",
             )
         claim.answer = answer
+        claim.convention = convention
         claim.deviations = question.deviations(read, self._awaited)
         self._context.calls.claimed_by_request(self._delivery)
         # Until the call is answered, nobody knows whether the player answers in this way.
@@ -433,7 +436,7 @@ class Asking:
     def _accept(self, claim: Claim, now: float) -> None:
         claim.counts = True
         self._answer = claim.answer
-        self._context.calls.answered_by_request(self._delivery, now)
+        self._context.calls.answered_by_request(self._delivery, claim.convention, now)
 
     def _dispute(self, claim: Claim, now: float) -> None:
         self._context.timers.clear(claim)
