@@ -44,6 +44,8 @@ PLAYERS = ("d0_player", "d1_player", "d2_player", "d4_player")
 REFEREES = ("d0_referee", "d1_referee", "d2_referee", "d4_referee")
 REMEDIES = {"E003": "is missing", "E011": "send the one your registration was answered with"}
 """What the author of a refused report reads."""
+BY_DEFAULT = "only with --trust class does "
+"""What the operator reads beside it."""
 WITHOUT_TOKEN = ("d0_referee", "d2_referee")
 
 
@@ -135,7 +137,6 @@ def test_by_default_everybody_reads_why_a_report_was_refused(program: str, code:
     league = processes.manager(players=2)
     ours = processes.players(league, count=2)
     referee = begin(processes, program, league, player=homes(league, 2))
-    league.said("refused the report of R1M1")
     # The author's program prints the answer to its report.
     referee.said("reported: R1M1")
     assert any(code in line for line in referee.lines), referee.output
@@ -144,9 +145,40 @@ def test_by_default_everybody_reads_why_a_report_was_refused(program: str, code:
     assert [row["code"] for row in page(league, "/api/matches/R1M1")["refused"]] == [code]
     told = processes.run("explain", "R1M1", "--manager", league.endpoint).stdout
     assert "came and was refused, because" in told
-    assert REMEDIES[code] in told
+    (line,) = league.said("refused the report of R1M1")
+    for words in (REMEDIES[code], BY_DEFAULT):
+        assert words in line
+        assert words in " ".join(told.split())
     assert (league.stop(), ours.stop()) == (0, 0)
     assert processes.events("manager", ResultAccepted) == []
+
+
+@pytest.mark.requirement("REFUSED.shown")
+@pytest.mark.requirement("MATCH.refused_answers_noted")
+def test_by_default_everybody_reads_why_an_answer_was_refused(processes: Processes) -> None:
+    """The player of D0 is the only one whose answers count in no league by default."""
+    league = processes.manager(players=2)
+    player = begin(processes, "d0_player", league)
+    ours = processes.players(league)
+    referee = processes.referee(league, time_scale=5)
+    assert (ours.wait(), player.wait(), referee.wait()) == (0, 0, 0)
+    reason = "it shows neither the conversation_id of the call nor a token"
+    remedy = "repeat the conversation_id of the call, or show the token you registered with"
+    # The author reads the answer to its request, and then GAME_ERROR.
+    assert all(words in player.said("refused: E012")[0] for words in (reason, remedy))
+    assert all(words in player.said("error: E001")[0] for words in ("an answer came and was refused", reason, remedy))
+    terminals = {
+        "by the record of REF01, R1M1: an answer of P01": league,
+        "R1M1: an answer of P01": referee,
+    }
+    for start, terminal in terminals.items():
+        (line,) = terminal.said(start)
+        assert all(words in line for words in (reason, remedy, BY_DEFAULT)), line
+    told = " ".join(processes.run("explain", "R1M1", "--manager", league.endpoint).stdout.split())
+    assert f"An answer of P01 (d0_player) came from 127.0.0.1 and was refused, because {reason}" in told
+    assert "The simplest remedy: answer in the result of the same HTTP request" in told
+    assert BY_DEFAULT in told
+    assert league.stop() == 0
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------

@@ -61,6 +61,9 @@ class Line(Protocol):
     def routed(self, address: Address) -> Address:
         """Return where and in which form the next call goes."""
 
+    def likeliest(self, address: Address) -> Address:
+        """Return where and in which form the peer probably reads a message, after calls in several forms."""
+
     def understood(self, to: Address, now: float) -> None:
         """The peer answered a call to this address."""
 
@@ -92,6 +95,9 @@ class PlainLine:
     verdict: Interpretation | None = None
 
     def routed(self, address: Address) -> Address:
+        return address
+
+    def likeliest(self, address: Address) -> Address:
         return address
 
     def understood(self, to: Address, now: float) -> None:

@@ -107,7 +107,12 @@ class FormLine(Struct, eq=False):
         return self.form
 
     def routed(self, address: Address) -> Address:
-        form = self.form
+        return self._in_form(self.form, address)
+
+    def likeliest(self, address: Address) -> Address:
+        return self._in_form(self._best, address)
+
+    def _in_form(self, form: Form, address: Address) -> Address:
         if form.convention is address.convention and form.endpoint == address.endpoint:
             return address
         endpoint = form.endpoint

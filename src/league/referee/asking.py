@@ -680,7 +680,11 @@ class Asking:
         }
 
     def _send_error(self, fault: Fault, now: float) -> None:
-        self._game_errors.send(self._question.seat, fault, self._called, now)
+        address = self._called
+        if fault.code == "E001" and not self._seated.wrong:
+            # The last call may have been in a form that the player does not know.
+            address = self._delivery.line.likeliest(address)
+        self._game_errors.send(self._question.seat, fault, address, now)
 
     @property
     def _called(self) -> Address:

@@ -147,6 +147,7 @@ def _proves_author(read: Unsealed, question: Question) -> bool:
 
 
 _REMEDY = "repeat the conversation_id of the call, or show the token you registered with"
+_OR_TRUST = "; only with --trust class does it count as it is"
 
 
 def _check_address(
@@ -161,7 +162,7 @@ def _check_address(
     player_id = question.player_id
     # Usually an address proves nothing: many agents may share it.
     if not match.taken.trusts_addresses:
-        raise PeerError("E012", f"it shows neither the conversation_id of the call nor a token; {_REMEDY}")
+        raise PeerError("E012", f"it shows neither the conversation_id of the call nor a token; {_REMEDY}{_OR_TRUST}")
     if not _is_from(match.taken.endpoints[question.seat], posted.origin):
         raise PeerError("E012", f"it shows no token, and {posted.origin} is not the address of {player_id}")
     if any(played.has_proven_answer(player_id) for played in context.docket.matches.values()):

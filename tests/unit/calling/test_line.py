@@ -35,6 +35,9 @@ class TwoForms:
     def routed(self, address: Address) -> Address:
         return structs.replace(address, endpoint=self.forms[0])
 
+    def likeliest(self, address: Address) -> Address:
+        return self.routed(address)
+
     def understood(self, to: Address, now: float) -> None:
         self.told.append(("understood", to.endpoint))
 
