@@ -61,7 +61,7 @@ from league.referee.answer_reading import (
     Wrong,
 )
 from league.referee.game_errors import GameErrors
-from league.referee.match import DECLINED, REFUSED_BECAUSE, Match, Seated
+from league.referee.match import ANSWERED_EMPTY, DECLINED, REFUSED_BECAUSE, Match, Seated
 from league.referee.referee_context import RefereeContext, quotable
 from league.referee.referee_messages import Fault
 from league.referee.trouble import MAY_WAIT, Trouble
@@ -668,6 +668,8 @@ class Asking:
             detail = quotable(f"{detail}; {REFUSED_BECAUSE}{refused.detail} ({refused.code})")
         elif self._claim is not None and self._claim.answer is not None:
             detail = f"{detail}; {REFUSED_BECAUSE}{_UNCOUNTED}"
+        elif failed.is_reached and _is_empty(delivery.answer):
+            detail = f"{detail}; {ANSWERED_EMPTY}"
         return FinalFault("E001", detail, failed.is_reached)
 
     def _timing(self, now: float) -> Object:

@@ -361,6 +361,16 @@ def test_two_different_choices_by_address_both_fail_and_the_question_is_asked_ag
     assert rig.decided.status == "WIN"
 
 
+def test_a_player_that_answers_with_nothing_is_told_so_and_not_called_silent() -> None:
+    rig = Rig().knows("P02").given().joins("P01")
+    rig.says("P02", EMPTY).until(5.5)
+    details = [failed.detail for failed in rig.of(e.AttemptFailed)]
+    assert details == ["no GAME_JOIN_ACK within 5 seconds; the call was answered with an empty body"]
+    # Nobody answers the next attempt.
+    rig.until(12.5)
+    assert rig.of(e.AttemptFailed)[-1].detail == "no GAME_JOIN_ACK within 5 seconds"
+
+
 @pytest.mark.requirement("TRUST.answers_by_address")
 def test_without_trust_class_an_address_proves_nothing() -> None:
     rig = Rig().given().joins("P01").says("P02", EMPTY)
