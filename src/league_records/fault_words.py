@@ -17,7 +17,7 @@ from league.events import AttemptFailed, Event, MatchTaken, PlayerFaulted, Resul
 from league.protocol import timestamps
 from league.protocol.errors import ERRORS
 from league.protocol.safe_text import without_tokens
-from league.referee.match import DECLINED, REFUSED_BECAUSE
+from league.referee.match import ANSWERED_EMPTY, DECLINED, REFUSED_BECAUSE
 from league_records.broken_clauses import (
     ClauseRef,
     at_field,
@@ -308,6 +308,11 @@ _TEXTS: Final[Mapping[str, str]] = {
         "remedy: answer in the result of the same HTTP request. Or put into every answer the conversation_id of the "
         "call that it answers, or the auth_token that your registration returned."
     ),
+    "E001 empty": (
+        "The player received the call and answered it with an empty body, and no answer followed as a request of its "
+        "own. Usually the handler returns nothing, or does not know this message: return the answer from it, as a JSON "
+        "object in the result of the same HTTP request."
+    ),
     "E003": (
         "Put the missing field into the answer, under exactly this name and with a value that is not null. All "
         "fields of the message belong at the top level of the JSON-RPC result."
@@ -408,6 +413,7 @@ _CAUSES: Final[Mapping[str, str]] = {
 """What helps against a cause that a player of ours named, by its beginning."""
 _MANNERS: Final[Mapping[str, str]] = {
     REFUSED_BECAUSE: "refused",
+    ANSWERED_EMPTY: "empty",
     "answered ": "answered",
     "busy": "busy",
     "broke": "broken",

@@ -57,8 +57,8 @@ def choose(match_id):
 
 
 def tell_refusal(answer):
-    if "error" in answer:
-        say(f"refused: {answer['error']}")
+    if "error_code" in answer:
+        say(f"refused: {answer['error_code']} {answer['error_description']}: {answer.get('error_detail', '')}")
 
 
 def main():

@@ -5,11 +5,12 @@ endpoint in the round announcement, and knows where players live from its own co
 Answers may come with the call or as messages of their own.
 """
 
-from web import Mailbox, later, over, post, read_options, run_until_over, say, serve, utc
+from web import Mailbox, later, over, post, read_options, repeat, run_until_over, say, serve, utc
 
 NUMBERS = (8, 3, 6, 5)
 arrivals = Mailbox()
-own = {"endpoint": "", "played": 0}
+LEAGUE_ID = "league_2025_even_odd"
+own = {"endpoint": "", "referee_id": "", "played": 0}
 options = read_options()
 begun = set()
 
@@ -17,14 +18,35 @@ begun = set()
 def receive(message):
     kind = message.get("message_type")
     if kind == "ROUND_ANNOUNCEMENT":
-        for match in message["matches"]:
-            if match["referee_endpoint"] == own["endpoint"] and match["match_id"] not in begun:
-                begun.add(match["match_id"])
-                later(play, message["league_id"], message["round_id"], match)
+        begin(message["league_id"], message["round_id"], message["matches"])
     elif kind in ("GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"):
         arrivals.put((kind, message["match_id"], message["player_id"]), message)
     elif kind == "LEAGUE_COMPLETED":
         over.set()
+
+
+def begin(league_id, round_id, matches):
+    for match in matches:
+        if match["referee_endpoint"] == own["endpoint"] and match["match_id"] not in begun:
+            begun.add(match["match_id"])
+            later(play, league_id, round_id, match)
+
+
+def ask_for_matches():
+    """Ask for the schedule (D0 4.9.1): a manager announces rounds to players only (D0 4.3.1)."""
+    query = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_QUERY",
+        "sender": f"referee:{own['referee_id']}",
+        "timestamp": utc(),
+        "conversation_id": "conv-query-001",
+        "league_id": LEAGUE_ID,
+        "query_type": "GET_SCHEDULE",
+        "query_params": {},
+    }
+    answer = post(options.manager, query)
+    for row in answer["data"]["schedule"] if answer.get("success") else ():
+        begin(LEAGUE_ID, row["round_id"], row["matches"])
 
 
 def ask(player, call, reply, seconds):
@@ -132,6 +154,9 @@ def main():
     )
     say(f"registered: {answer['status']} {answer.get('referee_id')} {answer.get('reason')}")
     if answer["status"] == "ACCEPTED":
+        own["referee_id"] = answer["referee_id"]
+        if options.asks:
+            repeat(ask_for_matches, 1)
         run_until_over()
 
 

@@ -6,11 +6,12 @@ repeated three times, 2 seconds apart (D4 14.3). It knows where players live fro
 
 import time
 
-from web import later, over, post, read_options, run_until_over, say, serve, utc
+from web import later, over, post, read_options, repeat, run_until_over, say, serve, utc
 
 COMPACT = "%Y%m%dT%H:%M:%SZ"
 NUMBERS = (8, 3, 6, 5)
 RETRIES = 3
+LEAGUE_ID = "league_2025_even_odd"
 own = {"endpoint": "", "referee_id": "", "auth_token": "", "played": 0}
 options = read_options()
 begun = set()
@@ -33,12 +34,24 @@ def enveloped(kind, conversation, fields):
 def receive(message):
     kind = message.get("message_type")
     if kind == "ROUND_ANNOUNCEMENT":
-        for match in message["matches"]:
-            if match["referee_endpoint"] == own["endpoint"] and match["match_id"] not in begun:
-                begun.add(match["match_id"])
-                later(play, message["league_id"], message["round_id"], match)
+        begin(message["league_id"], message["round_id"], message["matches"])
     elif kind == "LEAGUE_COMPLETED":
         over.set()
+
+
+def begin(league_id, round_id, matches):
+    for match in matches:
+        if match["referee_endpoint"] == own["endpoint"] and match["match_id"] not in begun:
+            begun.add(match["match_id"])
+            later(play, league_id, round_id, match)
+
+
+def ask_for_matches():
+    """Ask for the schedule (D4 8.1): a manager announces rounds to players only (D4 4.1)."""
+    fields = {"league_id": LEAGUE_ID, "query_type": "GET_SCHEDULE", "query_params": {}}
+    answer = post(options.manager, enveloped("LEAGUE_QUERY", "convquery001", fields))
+    for row in answer["data"]["schedule"] if answer.get("success") else ():
+        begin(LEAGUE_ID, row["round_id"], row["matches"])
 
 
 def ask(player, message, reply, seconds):
@@ -166,6 +179,8 @@ def main():
     if answer["status"] == "ACCEPTED":
         own["referee_id"] = answer["referee_id"]
         own["auth_token"] = answer["auth_token"]
+        if options.asks:
+            repeat(ask_for_matches, 1)
         run_until_over()
 
 

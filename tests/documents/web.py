@@ -27,6 +27,7 @@ def read_options():
     parser.add_argument("--name", default="Agent Alpha")
     parser.add_argument("--player", action="append", default=[], metavar="ID=URL", help="where a player listens")
     parser.add_argument("--players", type=int, default=2, help="how many players a league has")
+    parser.add_argument("--asks", action="store_true", help="ask the League Manager for the schedule")
     parser.add_argument("--lead", type=float, default=0.0, help="seconds between an announcement and its matches")
     options = parser.parse_args()
     options.homes = dict(home.split("=", 1) for home in options.player)
@@ -85,6 +86,16 @@ def post(url, message, timeout=ANSWER_S):
 def later(work, *arguments):
     """Do something in the background."""
     threading.Thread(target=work, args=arguments, daemon=True).start()
+
+
+def repeat(work, seconds):
+    """Do something again and again in the background until the program is over."""
+
+    def repeated():
+        while not over.wait(seconds):
+            work()
+
+    later(repeated)
 
 
 def utc(layout="%Y-%m-%dT%H:%M:%SZ", ahead=0.0):

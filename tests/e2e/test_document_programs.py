@@ -44,6 +44,8 @@ PLAYERS = ("d0_player", "d1_player", "d2_player", "d4_player")
 REFEREES = ("d0_referee", "d1_referee", "d2_referee", "d4_referee")
 REMEDIES = {"E003": "is missing", "E011": "send the one your registration was answered with"}
 """What the author of a refused report reads."""
+BY_DEFAULT = "only with --trust class does "
+"""What the operator reads beside it."""
 WITHOUT_TOKEN = ("d0_referee", "d2_referee")
 
 
@@ -117,11 +119,12 @@ def test_players_of_every_document_play_one_league(processes: Processes) -> None
 @pytest.mark.requirement("DIALECT.one_document")
 @pytest.mark.requirement("TRUST.reports_by_address")
 @pytest.mark.parametrize("program", REFEREES)
-def test_a_referee_of_every_document_runs_a_league_of_ours(program: str, processes: Processes) -> None:
+def test_a_referee_and_a_player_of_every_document_play_in_a_league_of_ours(program: str, processes: Processes) -> None:
     league = processes.manager(players=4, trust="class")
-    ours = processes.players(league, count=4)
+    player = begin(processes, program.replace("referee", "player"), league)
+    ours = processes.players(league, count=3)
     referee = begin(processes, program, league, player=homes(league, 4))
-    assert (ours.wait(), referee.wait(), league.stop()) == (0, 0, 0)
+    assert (ours.wait(), player.wait(), referee.wait(), league.stop()) == (0, 0, 0, 0)
     assert [line for line in referee.lines if line.startswith(("technical loss", "refused"))] == []
     assert_played(processes, 6)
     evidence = {result.evidence for result in processes.events("manager", ResultAccepted)}
@@ -134,7 +137,6 @@ def test_by_default_everybody_reads_why_a_report_was_refused(program: str, code:
     league = processes.manager(players=2)
     ours = processes.players(league, count=2)
     referee = begin(processes, program, league, player=homes(league, 2))
-    league.said("refused the report of R1M1")
     # The author's program prints the answer to its report.
     referee.said("reported: R1M1")
     assert any(code in line for line in referee.lines), referee.output
@@ -143,9 +145,40 @@ def test_by_default_everybody_reads_why_a_report_was_refused(program: str, code:
     assert [row["code"] for row in page(league, "/api/matches/R1M1")["refused"]] == [code]
     told = processes.run("explain", "R1M1", "--manager", league.endpoint).stdout
     assert "came and was refused, because" in told
-    assert REMEDIES[code] in told
+    (line,) = league.said("refused the report of R1M1")
+    for words in (REMEDIES[code], BY_DEFAULT):
+        assert words in line
+        assert words in " ".join(told.split())
     assert (league.stop(), ours.stop()) == (0, 0)
     assert processes.events("manager", ResultAccepted) == []
+
+
+@pytest.mark.requirement("REFUSED.shown")
+@pytest.mark.requirement("MATCH.refused_answers_noted")
+def test_by_default_everybody_reads_why_an_answer_was_refused(processes: Processes) -> None:
+    """The player of D0 is the only one whose answers count in no league by default."""
+    league = processes.manager(players=2)
+    player = begin(processes, "d0_player", league)
+    ours = processes.players(league)
+    referee = processes.referee(league, time_scale=5)
+    assert (ours.wait(), player.wait(), referee.wait()) == (0, 0, 0)
+    reason = "it shows neither the conversation_id of the call nor a token"
+    remedy = "repeat the conversation_id of the call, or show the token you registered with"
+    # The author reads the answer to its request, and then GAME_ERROR.
+    assert all(words in player.said("refused: E012")[0] for words in (reason, remedy))
+    assert all(words in player.said("error: E001")[0] for words in ("an answer came and was refused", reason, remedy))
+    terminals = {
+        "by the record of REF01, R1M1: an answer of P01": league,
+        "R1M1: an answer of P01": referee,
+    }
+    for start, terminal in terminals.items():
+        (line,) = terminal.said(start)
+        assert all(words in line for words in (reason, remedy, BY_DEFAULT)), line
+    told = " ".join(processes.run("explain", "R1M1", "--manager", league.endpoint).stdout.split())
+    assert f"An answer of P01 (d0_player) came from 127.0.0.1 and was refused, because {reason}" in told
+    assert "The simplest remedy: answer in the result of the same HTTP request" in told
+    assert BY_DEFAULT in told
+    assert league.stop() == 0
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------
@@ -178,15 +211,16 @@ def registered_homes(league: Process, count: int) -> tuple[str, ...]:
 
 @pytest.mark.requirement("DIALECT.one_document")
 @pytest.mark.requirement("REFEREE.asks_for_schedule")
-@pytest.mark.parametrize("program", ["d0_manager", "d4_manager"])
+@pytest.mark.requirement("TRUST.answers_by_address")
+@pytest.mark.parametrize(("document", "trust"), [("d0", "class"), ("d4", "tokens")])
 def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothing(
-    program: str, processes: Processes
+    document: str, trust: str, processes: Processes
 ) -> None:
-    league = begin(processes, program, players=4, lead=1.0)
-    # It answers with the call. Only a manager of ours can have our referee trust in addresses, as D0's player needs.
-    player = begin(processes, "d4_player", league)
+    """D0's player shows neither conversation nor token. Its manager does not know of trust, so our referee is told."""
+    league = begin(processes, f"{document}_manager", players=4, lead=1.0)
+    player = begin(processes, f"{document}_player", league)
     ours = processes.players(league, count=3)
-    referee = processes.referee(league, player=registered_homes(league, 4))
+    referee = processes.referee(league, player=registered_homes(league, 4), trust=trust)
     assert (ours.wait(), referee.wait(), player.wait(), league.wait()) == (0, 0, 0, 0)
     decided = processes.events("referee", MatchDecided)
     assert len(decided) == 6
@@ -194,6 +228,23 @@ def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothin
     (table,) = league.said("table: ")
     assert table.count(", 3)") == 4
     assert [line for line in league.lines if line.startswith("refused: ")] == []
+    assert processes.bugs == []
+
+
+@pytest.mark.requirement("DIALECT.one_document")
+@pytest.mark.parametrize("document", ["d0", "d4"])
+def test_a_manager_and_a_referee_of_one_document_have_our_player_play_with_theirs(
+    document: str, processes: Processes
+) -> None:
+    league = begin(processes, f"{document}_manager", players=2)
+    theirs = begin(processes, f"{document}_player", league)
+    ours = processes.players(league)
+    referee = begin(processes, f"{document}_referee", league, player=registered_homes(league, 2), asks=True)
+    assert (ours.wait(), theirs.wait(), referee.wait(), league.wait()) == (0, 0, 0, 0)
+    assert [line for line in referee.lines if line.startswith("technical loss")] == []
+    (table,) = league.said("table: ")
+    assert table.count(", 1)") == 2
+    assert len(theirs.said("over: ")) == 1
     assert processes.bugs == []
 
 

@@ -17,7 +17,7 @@ import pytest
 from league.events import AgentProbed, LeagueFinished, OutageBegan, PlayerFaulted
 from tests.support.processes import Process, Processes, assert_kept
 
-SCALE = 20
+SCALE = 5
 STATUSES = {"500": 500, "401": 401, "405": 405}
 REMEDIES = {
     "500": "its own code failed. Look into the log of the agent",
@@ -25,7 +25,7 @@ REMEDIES = {
     "405": "this path does not take POST",
     "307": "belong to",
     "prose": '"I play even!" is not JSON. Answer with a JSON object',
-    "nothing": "an empty body. Answer invitations and calls for a choice with a JSON object",
+    "nothing": "an empty body, which is enough for a ping only: answer invitations and calls for a choice",
 }
 """What the author of each reads in the answer to its registration."""
 REASONS = {
@@ -33,7 +33,7 @@ REASONS = {
     "401": "HTTP status 401",
     "405": "HTTP status 405",
     "prose": "The answer must be strict JSON in UTF-8",
-    "nothing": "GAME_JOIN_ACK",
+    "nothing": "The player received the call and answered it with an empty body",
     "case": "'Even' is not a choice here",
 }
 """What `league explain` says about the matches that each of them lost."""
@@ -142,7 +142,7 @@ def all_that_was_said(process: Process) -> str:
 @pytest.mark.requirement("REGISTER.findings")
 @pytest.mark.requirement("DIALECT.redirects")
 def test_every_author_reads_what_to_change_and_nobody_who_answers_is_unreachable(processes: Processes) -> None:
-    manager = processes.manager(players=12)
+    manager = processes.manager(players=12, rounds=2)
     mistakes = ["500", "401", "405", "307", "case", "prose", "nothing"]
     good = ["good"] * (12 - len(mistakes))
     with students(*mistakes, *good) as people:

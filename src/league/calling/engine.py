@@ -35,6 +35,7 @@ from league.calling.delivery import (
 from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
 from league.machine import UNREACHED, Blame, Failure, Letter, Outgoing, Ping, Undelivered
+from league.protocol.conventions import Convention
 from league.protocol.exchanges import ONCE
 
 BUSY_S: Final = 2.0
@@ -150,9 +151,9 @@ class Calls:
             self._finish(delivery)
             delivery.on_end(delivery, outcome, now)
 
-    def answered_by_request(self, delivery: Delivery, now: float) -> None:
-        """End a delivery whose answer came as a request of its own (R-02)."""
-        delivery.line.understood(None, now)
+    def answered_by_request(self, delivery: Delivery, convention: Convention, now: float) -> None:
+        """End a delivery whose answer came as a request of its own (R-02), in this convention."""
+        delivery.line.understood_by_request(convention, now)
         self.end(delivery, Ending.ANSWERED, now)
 
     def wrong_by_request(self, delivery: Delivery, read: Interpretation, now: float) -> None:

@@ -61,8 +61,14 @@ class Line(Protocol):
     def routed(self, address: Address) -> Address:
         """Return where and in which form the next call goes."""
 
-    def understood(self, to: Address | None, now: float) -> None:
-        """The peer answered a call to this address; None if its answer came as a request of its own."""
+    def likeliest(self, address: Address) -> Address:
+        """Return where and in which form the peer probably reads a message, after calls in several forms."""
+
+    def understood(self, to: Address, now: float) -> None:
+        """The peer answered a call to this address."""
+
+    def understood_by_request(self, convention: Convention, now: float) -> None:
+        """The peer answered a call by a request of its own, in this convention."""
 
     def acknowledged(self) -> float | None:
         """The call was acknowledged: return after how many seconds of silence to doubt that, None for never."""
@@ -91,7 +97,13 @@ class PlainLine:
     def routed(self, address: Address) -> Address:
         return address
 
-    def understood(self, to: Address | None, now: float) -> None:
+    def likeliest(self, address: Address) -> Address:
+        return address
+
+    def understood(self, to: Address, now: float) -> None:
+        pass
+
+    def understood_by_request(self, convention: Convention, now: float) -> None:
         pass
 
     def acknowledged(self) -> float | None:

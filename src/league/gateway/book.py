@@ -77,6 +77,8 @@ class FormLine(Struct, eq=False):
     """The answer to the first form that was not understood, or to the one that was said most about."""
     _untried: tuple[Form, ...] = ()
     """The form of the next call, and those not tried yet; empty: all candidates."""
+    _left: tuple[Form, ...] = ()
+    """The forms of earlier calls, which may still be answered."""
     _ruled_out: frozenset[Form] = frozenset()
     _noticed: Form | None = None
     """The first form that was acknowledged, or else refused for more than its form."""
@@ -93,15 +95,24 @@ class FormLine(Struct, eq=False):
         """The form to come back to: the one that was said most about, or else the likeliest."""
         return self._noticed or self.candidates[0]
 
-    @property
-    def answering_form(self) -> Form:
-        """The form that was answered, if the answer came as a request of its own."""
+    def answering_form(self, convention: Convention) -> Form:
+        """Return the form that was answered by a request of this convention."""
+        # A request is named after its message in every framed convention: only a missing frame tells anything.
+        if convention is Convention.BARE:
+            for form in (self.form, *self._left):
+                if form.convention is convention:
+                    return form
         if self._was_acknowledged:
             return self._best
         return self.form
 
     def routed(self, address: Address) -> Address:
-        form = self.form
+        return self._in_form(self.form, address)
+
+    def likeliest(self, address: Address) -> Address:
+        return self._in_form(self._best, address)
+
+    def _in_form(self, form: Form, address: Address) -> Address:
         if form.convention is address.convention and form.endpoint == address.endpoint:
             return address
         endpoint = form.endpoint
@@ -109,10 +120,11 @@ class FormLine(Struct, eq=False):
             endpoint = address.endpoint
         return structs.replace(address, endpoint=endpoint, convention=form.convention)
 
-    def understood(self, to: Address | None, now: float) -> None:
-        if to is None:
-            self.learn(self.answering_form, now)
-        elif to.endpoint == self.home or any(form.endpoint == to.endpoint for form in self.candidates):
+    def understood_by_request(self, convention: Convention, now: float) -> None:
+        self.learn(self.answering_form(convention), now)
+
+    def understood(self, to: Address, now: float) -> None:
+        if to.endpoint == self.home or any(form.endpoint == to.endpoint for form in self.candidates):
             self.learn(Form(to.endpoint, to.convention), now)
         else:
             self.learn(Form(self.home, to.convention), now)  # it has moved
@@ -145,6 +157,7 @@ class FormLine(Struct, eq=False):
             untried = tuple(bare_first)
         if not untried:
             return None
+        self._left += (self.form,)
         self._untried = untried
         return self.pause_s
 
@@ -163,6 +176,7 @@ class FormLine(Struct, eq=False):
         # The form that was tried last comes early: its answer may still be on its way.
         order = dict.fromkeys((self._best, self.form, *self.candidates))
         possible = tuple(form for form in order if form not in self._ruled_out)
+        self._left += (self.form,)
         self._untried = possible or (self._best,)
         self.verdict = None
 
@@ -172,6 +186,7 @@ class FormLine(Struct, eq=False):
         self._was_acknowledged = False
         self._was_told_more = False
         self.begin_again()
+        self._left = ()
 
 
 class PeerBook:

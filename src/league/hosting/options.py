@@ -419,6 +419,13 @@ class RefereeOptions(MemberOptions):
         "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word (default: find out)",
         placeholder="WORD",
     )
+    trust: Literal["tokens", "class"] = option(
+        TEXT,
+        "tokens",
+        "what proves under a manager by others who sent an answer: tokens and the conversation_id of the call; or, for "
+        "players that show neither, also the address it came from",
+        choices=("tokens", "class"),
+    )
     agents_config: str = option(
         TEXT,
         "config/agents/agents_config.json",

@@ -25,9 +25,13 @@ from league.referee.desk import RefereeDesk
 from league.referee.referee_context import RefereeSettings
 from league.storage import urls
 from league.storage.notices import JournalError
-from league.terminal import USAGE, CommandError
+from league.terminal import USAGE, CommandError, console
 
 VERSION = "1.0.0"
+CLASS = (
+    "--trust class: under a manager by others, whoever shares an address with a player can answer for it, as long as "
+    "that player shows no token; on one machine that is everybody"
+)
 LARGEST_FILE = 1_000_000
 """The largest file, in bytes, that is read as a list of agents."""
 
@@ -40,6 +44,8 @@ def run(options: RefereeOptions) -> int:
 async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say_ready) -> int:
     """Do the same in a loop that is already running."""
     _check_players(options)
+    if options.trust == "class":
+        console.complain(CLASS)
 
     def member(number: int) -> HostedMember:
         return HostedMember(partial(build, options, number))
@@ -63,6 +69,7 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         players=dict(options.player_addresses),
         agents_config=partial(read_agents, Path(options.agents_config)),
         draw_as=None if options.draw_as == "auto" else options.draw_as,
+        trusts_addresses=options.trust == "class",
     )
     find_key = partial(_find_key, options)
     return RefereeDesk(

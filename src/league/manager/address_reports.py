@@ -56,10 +56,13 @@ class AddressReports(ManagerPart):
     def take(self, letter: Letter, read: Unsealed, error: PeerError, now: float) -> None:
         """Take a report whose sender showed no token. `error` is why it would be refused, and is raised if it is."""
         match = self._ledger.matches.get(str(read.field("match_id")))
-        if self._ledger.settings.trust != "class" or match is None or match.referee_id is None:
+        if match is None or match.referee_id is None:
             raise error
         if match.status not in ("ASSIGNED", "REPORTED") or read.field("auth_token"):
             raise error
+        if self._ledger.settings.trust != "class":
+            remedy = f"{error.detail}; only with --trust class does a report count without a token"
+            raise PeerError(error.code, remedy, error.context, error.requirement)
         referee = self.context.member(match.referee_id)
         objection = self._objection(match, referee, letter.origin, now)
         if objection:

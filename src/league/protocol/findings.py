@@ -135,8 +135,8 @@ class Findings(Struct, frozen=True):
             remedy = f", but{self._quoted()} is not JSON. Answer with a JSON object"
         elif not remedy and self.is_empty and self.is_player:
             remedy = (
-                " and an empty body. Answer invitations and calls for a choice with a JSON object, or send the answer "
-                "to the referee as a request"
+                " and an empty body, which is enough for a ping only: answer invitations and calls for a choice with a "
+                "JSON object, or send each answer to the referee as a request"
             )
         if not remedy:
             return ""

@@ -44,7 +44,7 @@ from league.events import (
 )
 from league.games.contract import Seat
 from league.machine import Acknowledged, Address, Content, Failure, Ping, Refusal
-from league.protocol.conventions import DOCUMENTED, convention_of
+from league.protocol.conventions import DOCUMENTED, Convention, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import EXCHANGES, ONCE, RetrySchedule
@@ -61,7 +61,7 @@ from league.referee.answer_reading import (
     Wrong,
 )
 from league.referee.game_errors import GameErrors
-from league.referee.match import DECLINED, REFUSED_BECAUSE, Match, Seated
+from league.referee.match import ANSWERED_EMPTY, DECLINED, REFUSED_BECAUSE, Match, Seated
 from league.referee.referee_context import RefereeContext, quotable
 from league.referee.referee_messages import Fault
 from league.referee.trouble import MAY_WAIT, Trouble
@@ -182,6 +182,8 @@ class Claim:
         self.answer: Valid | None = None
         self.deviations: Sequence[Violation] = ()
         """Those of the answer. They are recorded if it counts."""
+        self.convention = Convention.SPEC
+        """The convention in which it came."""
         self.disputes = 0
         self.counts = False
         """True when it settles the question."""
@@ -369,7 +371,7 @@ class Asking:
         else:
             calls.deliver([self._delivery], now)
 
-    def posted(self, read: Unsealed, now: float) -> PeerError | None:
+    def posted(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
         """Take an answer that the player sent as a request of its own; return what is wrong with it."""
         question = self._question
         answer = question.read(read, self._awaited)
@@ -381,7 +383,7 @@ class Asking:
                 # The manager is being asked, or has the match wait: this is what it waits for.
                 self._ended(self._delivery, Ending.ANSWERED, now)
             else:
-                self._context.calls.answered_by_request(self._delivery, now)
+                self._context.calls.answered_by_request(self._delivery, convention, now)
             return None
         if not isinstance(answer, Wrong):
             return None
@@ -394,7 +396,7 @@ class Asking:
 
     # --- claims -------------------------------------------------------------------------------------------------------
 
-    def claimed(self, read: Unsealed, now: float) -> PeerError | None:
+    def claimed(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
         """Take an answer that only its address shows to be the player's; return why it does not count."""
         question = self._question
         answer = question.read(read, self._awaited)
@@ -416,6 +418,7 @@ class Asking:
                 "neither counts, and the question is asked again",
             )
         claim.answer = answer
+        claim.convention = convention
         claim.deviations = question.deviations(read, self._awaited)
         self._context.calls.claimed_by_request(self._delivery)
         # Until the call is answered, nobody knows whether the player answers in this way.
@@ -433,7 +436,7 @@ class Asking:
     def _accept(self, claim: Claim, now: float) -> None:
         claim.counts = True
         self._answer = claim.answer
-        self._context.calls.answered_by_request(self._delivery, now)
+        self._context.calls.answered_by_request(self._delivery, claim.convention, now)
 
     def _dispute(self, claim: Claim, now: float) -> None:
         self._context.timers.clear(claim)
@@ -665,6 +668,8 @@ class Asking:
             detail = quotable(f"{detail}; {REFUSED_BECAUSE}{refused.detail} ({refused.code})")
         elif self._claim is not None and self._claim.answer is not None:
             detail = f"{detail}; {REFUSED_BECAUSE}{_UNCOUNTED}"
+        elif failed.is_reached and _is_empty(delivery.answer):
+            detail = f"{detail}; {ANSWERED_EMPTY}"
         return FinalFault("E001", detail, failed.is_reached)
 
     def _timing(self, now: float) -> Object:
@@ -677,7 +682,11 @@ class Asking:
         }
 
     def _send_error(self, fault: Fault, now: float) -> None:
-        self._game_errors.send(self._question.seat, fault, self._called, now)
+        address = self._called
+        if fault.code == "E001" and not self._seated.wrong:
+            # The last call may have been in a form that the player does not know.
+            address = self._delivery.line.likeliest(address)
+        self._game_errors.send(self._question.seat, fault, address, now)
 
     @property
     def _called(self) -> Address:

@@ -257,11 +257,18 @@ def _taken(
         seed=seed,
         round_name=round_name,
         record_wanted=bool(announced.record_wanted),
-        trusts_addresses=announced.trust == TRUST_CLASS and context.membership.agreement.derived_tokens,
+        trusts_addresses=_trusts_addresses(announced, context),
         fallbacks_refused=bool(announced.fallbacks_refused),
         share_commitment=announced.share_commitment or "",
         signs=(bool(announced.player_A_signs), bool(announced.player_B_signs)),
     )
+
+
+def _trusts_addresses(announced: AnnouncedMatch, context: RefereeContext) -> bool:
+    """Return whether an answer may count by its address: the league decides, or else our operator."""
+    if context.membership.agreement.derived_tokens:
+        return announced.trust == TRUST_CLASS
+    return context.settings.trusts_addresses
 
 
 def _delays(announced: AnnouncedMatch, context: RefereeContext) -> tuple[float, ...]:

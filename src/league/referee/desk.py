@@ -231,7 +231,7 @@ class RefereeDesk(RoleMachine):
         elif isinstance(content, Inquiry):
             self._reply(letter, self._inform(content, now))
         elif isinstance(content, Unsealed):
-            self._reply(letter, self._answer(content, letter.origin, now), content.message_type)
+            self._reply(letter, self._answer(content, letter, now), content.message_type)
         else:
             raise PeerError("E036", "a referee does not accept this request")
 
@@ -300,9 +300,9 @@ class RefereeDesk(RoleMachine):
             return PeerError("E023", f"{request.match_id} is not decided yet")
         return MatchRecord(request.match_id, request.attempt, tuple(match.record()))
 
-    def _answer(self, read: Unsealed, origin: str, now: float) -> Message | Acknowledged:
+    def _answer(self, read: Unsealed, letter: Letter, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:
-            posted = posted_answers.Posted(read, origin)
+            posted = posted_answers.Posted(read, letter.origin, letter.convention)
             posted_answers.take(posted, self._referee, self._conducts, now)
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:

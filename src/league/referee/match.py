@@ -57,6 +57,8 @@ MAX_REFUSED_ANSWERS: Final = 3
 """Maximum number of refused answers noted for each player and turn: strangers can send as many as they like."""
 REFUSED_BECAUSE: Final = "an answer came and was refused, because "
 """Begins the reason in the details of a fault."""
+ANSWERED_EMPTY: Final = "the call was answered with an empty body"
+"""Ends the details of a fault of a player that answers, but says nothing."""
 DECLINED: Final = "DECLINED"
 """The `code` of a fault that is not an error: the player said no (R-34)."""
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from league.events import AnswerRefused
 from league.games.contract import SEATS, Seat
 from league.protocol import tokens
+from league.protocol.conventions import Convention
 from league.protocol.endpoints import BadAddressError, ip_of, parse
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Stage, as_error
@@ -35,6 +36,7 @@ class Posted(NamedTuple):
     read: Unsealed
     origin: str
     """The address it came from."""
+    convention: Convention
 
 
 def take(
@@ -79,7 +81,7 @@ def _take(
             f"{match.match_id} awaits no {read.message_type} of {question.player_id}",
         )
     take_answer = asking.posted if is_proven else asking.claimed
-    error = take_answer(read, now)
+    error = take_answer(read, posted.convention, now)
     if error is not None:
         raise error
 
@@ -145,6 +147,7 @@ def _proves_author(read: Unsealed, question: Question) -> bool:
 
 
 _REMEDY = "repeat the conversation_id of the call, or show the token you registered with"
+_OR_TRUST = "; only with --trust class does it count as it is"
 
 
 def _check_address(
@@ -159,7 +162,7 @@ def _check_address(
     player_id = question.player_id
     # Usually an address proves nothing: many agents may share it.
     if not match.taken.trusts_addresses:
-        raise PeerError("E012", f"it shows neither the conversation_id of the call nor a token; {_REMEDY}")
+        raise PeerError("E012", f"it shows neither the conversation_id of the call nor a token; {_REMEDY}{_OR_TRUST}")
     if not _is_from(match.taken.endpoints[question.seat], posted.origin):
         raise PeerError("E012", f"it shows no token, and {posted.origin} is not the address of {player_id}")
     if any(played.has_proven_answer(player_id) for played in context.docket.matches.values()):
@@ -180,13 +183,14 @@ def _questions_to(player_id: str, open_matches: Mapping[str, Conduct]) -> list[A
 
 
 def _is_from(endpoint: str, origin: str) -> bool:
-    """True if an agent at this endpoint calls from this address. A name could be anywhere: nothing is looked up."""
+    """True if an agent at this endpoint calls from this address. A name could be anywhere: nothing is looked up. Nobody
+    is known by a public address."""
     caller = ip_of(origin)
     try:
         home = parse(endpoint).ip
     except BadAddressError:
         return False
-    if caller is None or home is None:
+    if caller is None or home is None or home.is_global:
         return False
     return caller == home or (caller.is_loopback and home.is_loopback)
 

@@ -44,6 +44,8 @@ class RefereeSettings:
     agents_config: Callable[[], Information | Refusal] | None = None
     draw_as: str | None = None
     """The winner of a draw in reports to managers by others; "null" for none, None to find out."""
+    trusts_addresses: bool = False
+    """`--trust class` of a referee whose manager derives no tokens, so that it cannot say what proves an answer."""
 
     @property
     def is_strict(self) -> bool:

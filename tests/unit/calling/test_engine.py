@@ -317,7 +317,7 @@ def test_after_an_acknowledgement_the_answer_may_come_by_itself_until_the_attemp
     desk.wait(1)
     assert desk.failed == [(Failure.TIMEOUT, 107.0)]
     desk.wait(2).answer(Acknowledged()).wait(1)
-    desk.calls.answered_by_request(one, desk.now)
+    desk.calls.answered_by_request(one, Convention.SPEC, desk.now)
     assert desk.ended == [("P01", Ending.ANSWERED, 8.0)]
 
 
@@ -375,7 +375,7 @@ def test_an_answer_that_comes_by_itself_and_again_on_the_call_ends_it_once() -> 
     desk = Desk()
     one = asking(desk, [Reaction.ANSWERED])
     desk.go(one)
-    desk.calls.answered_by_request(one, desk.now)
+    desk.calls.answered_by_request(one, Convention.SPEC, desk.now)
     desk.answer(Acknowledged())
     assert (len(desk.ended), desk.idle, desk.calls.peers["P01"].deliveries) == (1, ["P01"], 0)
 

@@ -35,8 +35,14 @@ class TwoForms:
     def routed(self, address: Address) -> Address:
         return structs.replace(address, endpoint=self.forms[0])
 
-    def understood(self, to: Address | None, now: float) -> None:
-        self.told.append(("understood", to.endpoint if to else None))
+    def likeliest(self, address: Address) -> Address:
+        return self.routed(address)
+
+    def understood(self, to: Address, now: float) -> None:
+        self.told.append(("understood", to.endpoint))
+
+    def understood_by_request(self, convention: Convention, now: float) -> None:
+        self.told.append(("understood", convention))
 
     def acknowledged(self) -> float | None:
         return 1.0 if len(self.forms) > 1 else None
@@ -152,8 +158,8 @@ def test_the_pause_of_the_line_comes_before_the_next_form() -> None:
     assert desk.wait(2.0).endpoints == ["/one", "/two"]
 
 
-def test_an_answer_that_comes_as_a_request_is_told_without_an_address() -> None:
+def test_an_answer_that_comes_as_a_request_is_told_with_its_convention() -> None:
     line = TwoForms()
     desk = Desk(line)
-    desk.calls.answered_by_request(desk.delivery, desk.now)
-    assert (line.told, desk.ended) == ([("understood", None)], [Ending.ANSWERED])
+    desk.calls.answered_by_request(desk.delivery, Convention.BARE, desk.now)
+    assert (line.told, desk.ended) == ([("understood", Convention.BARE)], [Ending.ANSWERED])

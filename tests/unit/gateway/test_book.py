@@ -62,9 +62,25 @@ def test_after_a_silence_the_convention_that_was_tried_last_is_still_the_one_an_
     assert line.next_form(Sign.NOT_JSON_RPC, None, False) is not None
     assert line.form.convention is Convention.BARE
     line.begin_again()
-    assert line.answering_form.convention is Convention.BARE
+    assert line.answering_form(Convention.BARE).convention is Convention.BARE
     assert line.next_form(Sign.REFUSED, None, False) is not None
     assert line.form.convention not in (Convention.BARE, Convention.SPEC)
+
+
+def test_a_request_without_a_frame_answers_the_call_without_one_if_there_was_one() -> None:
+    line = FormLine(forms_of(HERE, Convention.SPEC), HERE)
+    first = line.form
+    line.acknowledged()
+    assert line.answering_form(Convention.BARE).convention is Convention.SPEC
+    while line.form.convention is not Convention.BARE:
+        assert line.next_form(Sign.IGNORED, None, False) is not None
+        line.acknowledged()
+    assert line.answering_form(Convention.TYPE).convention is Convention.SPEC
+    assert line.answering_form(Convention.BARE).convention is Convention.BARE
+    # The answer may come while the next attempt begins.
+    line.begin_again()
+    assert line.form == first
+    assert line.answering_form(Convention.BARE).convention is Convention.BARE
 
 
 def test_every_convention_is_tried_beginning_with_the_likeliest() -> None:

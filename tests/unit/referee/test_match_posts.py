@@ -9,6 +9,7 @@ import pytest
 from league import events as e
 from league.machine import Acknowledged
 from league.protocol.messages import ChooseParityCall, GameError
+from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announced, code_of
 
 STRANGER = "10.9.9.9"
@@ -360,10 +361,38 @@ def test_two_different_choices_by_address_both_fail_and_the_question_is_asked_ag
     assert rig.decided.status == "WIN"
 
 
+def test_a_player_that_answers_with_nothing_is_told_so_and_not_called_silent() -> None:
+    rig = Rig().knows("P02").given().joins("P01")
+    rig.says("P02", EMPTY).until(5.5)
+    details = [failed.detail for failed in rig.of(e.AttemptFailed)]
+    assert details == ["no GAME_JOIN_ACK within 5 seconds; the call was answered with an empty body"]
+    # Nobody answers the next attempt.
+    rig.until(12.5)
+    assert rig.of(e.AttemptFailed)[-1].detail == "no GAME_JOIN_ACK within 5 seconds"
+
+
 @pytest.mark.requirement("TRUST.answers_by_address")
 def test_without_trust_class_an_address_proves_nothing() -> None:
     rig = Rig().given().joins("P01").says("P02", EMPTY)
     assert code_of(rig.request(_bare(rig.joining("P02")), HOSTS["P02"])) == "E012"
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+@pytest.mark.parametrize("derived", [True, False])
+def test_the_operator_of_the_referee_decides_about_trust_where_the_manager_cannot(derived: bool) -> None:
+    rig = Rig(settings=RefereeSettings(trusts_addresses=True)).enrolled(derived=derived)
+    rig.announce(announced())
+    rig.joins("P01").says("P02", EMPTY)
+    rig.request(_bare(rig.joining("P02")), HOSTS["P02"])
+    joined = [join.player_id for join in rig.of(e.PlayerJoined)]
+    assert joined == (["P01"] if derived else ["P01", "P02"])
+
+
+@pytest.mark.requirement("TRUST.answers_by_address")
+def test_nobody_is_known_by_a_public_address() -> None:
+    far = announced(trust="class", player_B_endpoint="http://8.8.8.8:8102/mcp")
+    rig = _class_league(far).joins("P01").says("P02", EMPTY)
+    assert code_of(rig.request(_bare(rig.joining("P02")), "8.8.8.8")) == "E012"
 
 
 @pytest.mark.requirement("TRUST.answers_by_address")
