@@ -9,7 +9,8 @@ the other side fails, it is asked again after longer and longer pauses. A turn e
   declines then: an outage must not count as a choice of the model.
 
 A model that is late after an outage was only slow if it had its fair share of the turn. Otherwise the provider has used
-up its time, and the outage remains an outage.
+up its time, and the outage remains an outage. It also lasts beyond its turn, until the provider answers: the next turn
+may be late only because it goes on.
 
 Whether a model, a program or an MCP server is asked is the transport's business. There is one prompt, one reader of
 answers and one record for all of them. What must never happen: a choice that the model did not make and that is not
@@ -93,6 +94,8 @@ class AskingPlayer:
     """For the conditions: the transport sends it."""
     not_before: float = 0.0
     """When the provider may be asked again, as it said itself."""
+    failing: str = ""
+    """Why the last choice was declined, as long as the provider has not answered since."""
 
     @property
     def conditions(self) -> Conditions:
@@ -173,6 +176,7 @@ class _Choosing:
             return self._chosen(choice)
         if self.outage:
             self.has_failed = True
+            self.player.failing = self.outage
             text = self._kept(declined=self.outage)
             return NoChoice(self.outage, self._provenance(text), is_outage=True, conversation=text)
         # The player's own chance decides, so that a replay decides the same.
@@ -235,11 +239,12 @@ class _Choosing:
             self._note(document, reply, latency_s, attempt)
             if isinstance(reply, Answer):
                 self.outage = ""
+                self.player.failing = ""
                 return reply
             # A model that is only late gets no second request: the time is over.
             if reply.is_late:
                 if limit_s >= self.turn.seconds * FAIR_SHARE:
-                    self.outage = ""
+                    self.outage = self.player.failing
                 return None
             self.outage = reply.detail
             if reply.is_final:

@@ -34,7 +34,14 @@ GREETING_S: Final = 20.0
 BYTES_A_TOKEN: Final = 4
 """For an estimate where the provider does not count tokens."""
 LONGEST_TROUBLE: Final = 300
-UNREADABLE_DOCUMENT: Final = (msgspec.DecodeError, RecursionError, LookupError, TypeError, AttributeError)
+UNREADABLE_DOCUMENT: Final = (
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+    LookupError,
+    TypeError,
+    AttributeError,
+)
 """The errors that reading an unexpected document can raise."""
 _KEY: Final = re.compile(r"[!-~]+")
 

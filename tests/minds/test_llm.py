@@ -134,6 +134,7 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
     REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(403, b'{"error": {"message": "not now"}}'),
     Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
     Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
+    Reply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'), Reply(500, b'{"error": "\xff"}'),
 ])  # fmt: skip
 def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: Reply | NoReply) -> None:
     script = Script(failure)
@@ -206,6 +207,14 @@ def test_timers_that_fire_early_make_no_choice_of_an_outage(failure: Reply | NoR
         value = chosen(script, seconds=3.0)
         assert isinstance(value, NoChoice)
         assert value.is_outage
+
+
+def test_an_outage_lasts_until_the_provider_answers() -> None:
+    script = Script(Reply(401, b""), (99.0, says("odd")), says("odd"), (99.0, says("odd")))
+    model = script.model()
+    values = [chosen(script, model, seconds=30.0) for _ in range(4)]
+    assert [isinstance(value, NoChoice) for value in values] == [True, True, False, False]
+    assert made(values[3])[1].fallbacks == 1, "it has answered before, so it is only slow"
 
 
 def test_a_provider_that_leaves_the_model_little_time_has_failed() -> None:
