@@ -230,8 +230,10 @@ def _unreported(facts: MatchFacts, ending: Ending) -> str:
     if len(missing) == len(facts.players):
         missing = ["no choices"]
     number = ending.details.get("drawn_number")
-    if not isinstance(number, int) or not 1 <= number <= 10:
+    if not isinstance(number, int) or not number:
         missing.append("no number from 1 to 10")
+    elif not 1 <= number <= 10:
+        missing.append(f"{number}, which is no number from 1 to 10")
     return " and ".join(missing)
 
 

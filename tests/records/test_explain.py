@@ -410,6 +410,7 @@ def test_a_technical_loss_that_is_reported_as_a_win_is_not_called_a_draw_of_equa
         ({"drawn_number": 7}, "no choices"),
         ({"drawn_number": 7, "choices": {}}, "no choices"),
         ({"choices": {"P01": "even", "P02": "odd"}}, "no number from 1 to 10"),
+        ({"choices": {"P01": "even", "P02": "odd"}, "drawn_number": 52}, "52, which is no number from 1 to 10"),
     ],
 )
 def test_a_win_in_a_report_without_details_is_not_called_a_technical_loss(
@@ -419,6 +420,7 @@ def test_a_win_in_a_report_without_details_is_not_called_a_technical_loss(
     assert f"gives {missing}. How the match went, only that referee knows." in why
     assert "technical loss" not in why
     assert "fault" not in why
+    assert "does not open" not in why
 
 
 @pytest.mark.requirement("REFUSED.shown")

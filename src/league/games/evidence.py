@@ -275,6 +275,9 @@ class _Replay:
         """The number that the revealed seed gives, if the seed is the promised one."""
         match = self._match
         seed = self._details.get("draw_seed")
+        if not seed or not self._commitment:
+            # Referees by others promise nothing, and so break no promise.
+            raise _Doubt("nobody knows whether the number was fixed before: the report has no seed or no commitment")
         drawn = draw.opened(
             str(seed),
             self._details.get("draw_share"),

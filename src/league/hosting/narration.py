@@ -424,6 +424,7 @@ OF_KIT = "the kit's "
 def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
     announcement = player.announcement
     title = f"round {event.round_id}"
+    ids = {player.agent_id, *player.known_as}
     opponents = []
     named = []
     if announcement is not None:
@@ -431,17 +432,17 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
             title = OF_KIT + title
         for match in announcement.matches:
             named += [match.player_A_id, match.player_B_id]
-            if match.player_A_id == player.agent_id:
+            if match.player_A_id in ids:
                 opponents.append(_title(player, match.player_B_id))
-            elif match.player_B_id == player.agent_id:
+            elif match.player_B_id in ids:
                 opponents.append(_title(player, match.player_A_id))
     if opponents:
         return f"{title}: you play against {' and '.join(opponents)}"
-    # A manager by others may schedule other ids than those it gave. A player that has played before was named.
-    if player.is_guest and named and not player.history:
-        ids = ", ".join(named[:MOST_NAMED])
+    # A manager by others may schedule other ids than those it gave. A player that was invited before knows its own.
+    if player.is_guest and named and not player.known_as:
+        names = ", ".join(named[:MOST_NAMED])
         return (
-            f"{title}: no match names {player.agent_id}, which the manager registered you as; the players are {ids}. "
+            f"{title}: no match names {player.agent_id}, which the manager registered you as; the players are {names}. "
             "If you should be one of them, start the player with that --id and --name; otherwise you have a bye"
         )
     return f"{title}: you have a bye"

@@ -191,6 +191,11 @@ class Competitor(RoleMachine):
         return not self._membership.agreement.derived_tokens
 
     @property
+    def known_as(self) -> frozenset[str]:
+        """The ids by which referees have called us."""
+        return self._memory.matches.known_as
+
+    @property
     def sender(self) -> str:
         """Our name in messages."""
         return self._membership.sender

@@ -148,6 +148,11 @@ class InvitedMatches:
     def __init__(self) -> None:
         self._by_match: dict[str, dict[str, InvitedMatch]] = {}
 
+    @property
+    def known_as(self) -> frozenset[str]:
+        """The ids by which referees have called us."""
+        return frozenset(match.player_id for referees in self._by_match.values() for match in referees.values())
+
     def of(self, match_id: str) -> list[InvitedMatch]:
         """Return the match, once for each referee that invited us to it."""
         return list(self._by_match.get(match_id, {}).values())

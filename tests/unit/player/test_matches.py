@@ -124,6 +124,8 @@ def test_a_manager_by_others_that_schedules_other_ids_gives_nobody_a_bye(derived
     else:
         assert line.startswith("round 1: no match names P01, which the manager registered you as; the players are P07")
         assert "start the player with that --id and --name" in line
+        rig.say(rig.invitation(player_id="P07", opponent_id="P08"))
+        assert PLAYER[RoundAnnounced](rig.player, of_type(rig, RoundAnnounced)[0]) == "round 1: you play against P08"
 
 
 def test_no_player_plays_against_itself_under_another_id() -> None:
