@@ -709,8 +709,8 @@ BUGS = (
     Bug(
         "a loss is called confirmed though the player was in reach",
         "manager/proofs.py",
-        "            return allowed.reached is False\n",
-        "            return True\n",
+        "            return is_same and allowed.reached is False\n",
+        "            return is_same\n",
         promise=21,
     ),
     Bug(
