@@ -754,4 +754,12 @@ BUGS = (
         rogues=1.0,
         promise=21,
     ),
+    Bug(
+        # Every number follows, and every result is proven: only the friends of a referee that leaks its seed show it.
+        "the manager's share of a draw changes nothing",
+        "games/draw.py",
+        "return hashlib.sha256(seed + share).digest()",
+        "return seed",
+        stateful="../lab/simulation/test_rogue_referees.py::test_a_leaked_number_wins_unless_the_draw_is_shared",
+    ),
 )
