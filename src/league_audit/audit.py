@@ -8,7 +8,7 @@ Theory of operation. The order matters, because each step rests on the one befor
     4. the promises, by events and recorded traffic
 
 A broken chain, a contradiction or a broken promise makes the audit fail. A result by a referee's word does not: that
-is less than a proof, but it is no sign of a lie.
+is less than a proof, but it is no sign of a lie. Nor does a protest: either side may be wrong, so people have to look.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from league.events import ProtestMade, ProtestReceived
+from league.manager.ledger import serious
 from league.reports.evidence_words import WORDS
 from league_audit.contradictions import Contradiction, contradictions
 from league_audit.heads import unknown_heads
 from league_audit.journal_evidence import LeagueJournals, evidence_in
 from league_audit.promises import Evidence, PromiseReport, check
+from league_audit.promises.event_history import in_force, of_kind
 from league_audit.result_evidence import check_results
 
 
@@ -32,6 +35,15 @@ class Problem(NamedTuple):
     promise: int
     detail: str
     where: str
+
+
+class Protest(NamedTuple):
+    """What a player says against a result; `received` is False if only the player's own journal has it."""
+
+    match_id: str
+    player_id: str
+    why: str
+    received: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,8 @@ class Audit:
     """What each match's result rests on, by match id."""
     unchecked: Sequence[str]
     """Matches that are called proven, and whose receipts could not be checked without keys."""
+    protests: Sequence[Protest]
+    """What players say against results in force."""
     promises: PromiseReport
 
     @property
@@ -88,8 +102,24 @@ def audit(journals: LeagueJournals, head: str | None = None) -> Audit:
         contradictions=denied,
         statuses=statuses,
         unchecked=checked.unchecked,
+        protests=list(_protests(evidence)),
         promises=check(evidence),
     )
+
+
+def _protests(evidence: Evidence) -> Iterator[Protest]:
+    """Return what players say against results in force, by the manager's journal and by their own."""
+    results = {result.match_id: result for result in in_force(evidence.manager)}
+    received = list(of_kind(evidence.manager, ProtestReceived))
+    known = {(protest.match_id, protest.player_id) for protest in received}
+    for match_id, result in results.items():
+        against = [protest for protest in received if protest.match_id == match_id]
+        for protest in serious(against, result, result.attempt):
+            yield Protest(match_id, protest.player_id, protest.why, True)
+    for player_id, journal in evidence.players.items():
+        for made in of_kind(journal, ProtestMade):
+            if made.match_id in results and (made.match_id, player_id) not in known:
+                yield Protest(made.match_id, player_id, made.why, False)
 
 
 def _broken_chains(journals: LeagueJournals) -> Iterator[Problem]:

@@ -113,6 +113,7 @@ def _audited(outcome: Audit, is_good: bool) -> dict[str, object]:
         "unchecked": outcome.unchecked,
         "keys": outcome.journals.keys_are or None,
         "contradictions": [contradiction._asdict() for contradiction in outcome.contradictions],
+        "protests": [protest._asdict() for protest in outcome.protests],
         "promises": {str(finding.promise): finding.verdict for finding in outcome.promises.findings},
         "first_broken": first and first._asdict(),
         "by_word": _by_word(outcome),
@@ -131,6 +132,11 @@ def _audit_lines(outcome: Audit, is_missing_proof: bool) -> Iterator[str]:
     for contradiction in outcome.contradictions:
         place = f"{contradiction.match_id or 'league'}: {contradiction.detail} ({contradiction.where})"
         yield f"\n{paint('contradicted', Style.BAD)}  {terminal.plain(place)}"
+    for protest in outcome.protests:
+        words = f"{protest.match_id}: {protest.player_id} says: {protest.why}"
+        if not protest.received:
+            words += " (only its own journal has this protest)"
+        yield f"\n{paint('protested', Style.WARNING)}  {terminal.plain(words)}"
     yield from _result_lines(outcome)
     if is_missing_proof:
         yield f"\n{paint('not proven', Style.BAD)}: {terminal.plain(', '.join(outcome.unproven))}"

@@ -246,6 +246,18 @@ class MessageWriter:
             **more,
         )
 
+    def played_falsely(self, over: Object) -> Object:
+        """Return a match for GET_PLAYER_STATS with another outcome than its GAME_OVER has."""
+        result = over["game_result"]
+        has_won = result["winner_player_id"] == self.player_id
+        return {
+            "match_id": over["match_id"],
+            "opponent_id": self.opponent_id,
+            "outcome": "LOSS" if has_won else "WIN",
+            "choice": result["choices"][self.player_id],
+            "opponent_choice": result["choices"][self.opponent_id],
+        }
+
     def called_off(self, number: int, game: str = EVEN_ODD) -> Object:
         """End a match that is broken off: nobody wins."""
         result: Object = {"status": "TECHNICAL_LOSS", "winner_player_id": None}

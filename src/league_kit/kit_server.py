@@ -90,6 +90,8 @@ class KitServer:
         self._writers: set[asyncio.StreamWriter] = set()
         self._waiters: list[_Waiter] = []
         self.refuses_next_query = not derives
+        self.played: list[Object] = []
+        """The player's matches, as GET_PLAYER_STATS tells them."""
         """Is the next query of a member refused with E012?"""
         self.url = ""
 
@@ -245,7 +247,7 @@ class KitServer:
             "current_round": 1,
             "rounds": [],
             "next_match": None,
-            "matches": [],
+            "matches": self.played,
         }
         query_type = message.get("query_type") or "GET_STATUS"
         params = message.get("query_params")

@@ -5,6 +5,9 @@ player joins and chooses, and then GAME_OVER contradicts what it knows, in one w
 its choices protests at the manager, which is the kit. In the first match a second invitation carries another
 commitment.
 
+Before that, one match ends as it should. But the table after its round does not follow from it, and neither does the
+match in the answer to GET_PLAYER_STATS: the player protests against that, too.
+
 The last lie has another purpose as well. The kit answers the next query with E012, because now no match depends on the
 player's key any more, and waits for it to register again. From then on the kit derives its tokens from the new one.
 
@@ -59,6 +62,8 @@ LIES: Final[Mapping[str, Lie]] = {
 """What contradicts the player's knowledge, as the report tells it, and how it is written."""
 LAST_MATCH: Final = FIRST_MATCH + len(LIES) - 1
 DECLINED_MATCH: Final = LAST_MATCH + 1
+TABLE_MATCH: Final = DECLINED_MATCH + 1
+FALSE_TABLE: Final = "GET_PLAYER_STATS says that somebody else won"
 
 
 async def signing(kit: Kit) -> None:
@@ -67,6 +72,7 @@ async def signing(kit: Kit) -> None:
     if member is None or not member.signs:
         return
     await _decline(kit)
+    await _false_table(kit)
     for number, (lie, write) in enumerate(LIES.items(), FIRST_MATCH):
         seed = kit_draws.new_seed()
         choice = await _choice(kit, number, seed)
@@ -87,6 +93,22 @@ async def _decline(kit: Kit) -> None:
     if answer.is_answered:
         # Declined or not, a referee tells both players how the match ended.
         await kit.send_message("match left", kit.writer.called_off(DECLINED_MATCH, UNKNOWN_GAME), plain=False)
+
+
+async def _false_table(kit: Kit) -> None:
+    """End a match truly, and its round with a table that does not follow from it."""
+    seed = kit_draws.new_seed()
+    choice = await _choice(kit, TABLE_MATCH, seed)
+    if choice is None:
+        return
+    writer = kit.writer
+    message = writer.drawn_result(TABLE_MATCH, choice, seed)
+    result = await kit.send_message(f"result before a false table: {FALSE_TABLE}", message, plain=False)
+    kit.server.played = [writer.played_falsely(message)]
+    await kit.send_message("false table", writer.standings(TABLE_MATCH), plain=False)
+    await kit.send_message("end of its round", writer.round_completed(TABLE_MATCH), plain=False)
+    await kit.server.wait_for(partial(is_protest, result), PROTEST_S / kit.options.time_scale)
+    kit.server.played = []
 
 
 async def _choice(kit: Kit, number: int, seed: bytes) -> str | None:
@@ -114,7 +136,7 @@ def _commitment(kit: Kit, number: int, seed: bytes) -> str:
 
 
 def is_protest(result: Probe, request: Arrival) -> bool:
-    """Is this request a protest against that GAME_OVER?"""
+    """Is this request a protest about the match of that GAME_OVER?"""
     params = request.message.get("query_params")
     if request.message.get("query_type") != PROTEST or not isinstance(params, dict):
         return False

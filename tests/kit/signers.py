@@ -37,13 +37,15 @@ class Signing(Conforming):
     """Chooses anew when a referee calls a legal choice wrong."""
     signs_declining: bool = True
     overlooks: frozenset[str] = frozenset()
-    """What it does not notice in GAME_OVER: choice, seed, winner."""
+    """What it does not notice: choice, seed and winner in GAME_OVER, and the table after a round."""
     protest: Mapping[str, object] = field(default_factory=dict)
     """What it changes in the parameters of its protests."""
     invitations: dict[str, Object] = field(default_factory=dict)
     """By match: the invitation to its newest attempt."""
     choices: dict[tuple[str, int], Object] = field(default_factory=dict)
     """By match and attempt: what it chose, and its receipt."""
+    winners: dict[str, str] = field(default_factory=dict)
+    """By match, as GAME_OVER said."""
 
     def enrol(self, manager: str) -> None:
         self._manager = manager
@@ -76,6 +78,8 @@ class Signing(Conforming):
             self.choices.pop((message["match_id"], 1), None)
         elif request.kind == "GAME_OVER":
             self._check(message)
+        elif request.kind == "ROUND_COMPLETED" and "table" not in self.overlooks:
+            self.begin(self._check_table())
         invitation = self.invitations.get(str(message.get("match_id")))
         if invitation is not None and self.derives:
             answer["auth_token"] = tokens.derive(
@@ -138,6 +142,7 @@ class Signing(Conforming):
         choice = self.choices.get((match_id, result["attempt"]))
         if choice is None or result["status"] == "TECHNICAL_LOSS":
             return
+        self.winners[match_id] = result["winner_player_id"]
         invitation = self.invitations[match_id]
         promised = invitation.get("draw_commitment")
         seed = bytes.fromhex(result.get("draw_seed") or "")
@@ -151,6 +156,17 @@ class Signing(Conforming):
             if is_wrong and name not in self.overlooks:
                 self.begin(self._protest(invitation, choice, f"the {name} is wrong"))
                 return
+
+    async def _check_table(self) -> None:
+        """Compare the manager's account of its matches with what referees said. It does not look at the table."""
+        query: dict[str, Any] = {"message_type": "LEAGUE_QUERY", "league_id": LEAGUE, "query_type": "GET_PLAYER_STATS"}
+        sent = await self._call(self._manager, query)
+        for stored in sent.json.get("result", {}).get("data", {}).get("matches", []):
+            match_id = stored["match_id"]
+            outcome = "WIN" if self.winners.get(match_id) == self.agent_id else "LOSS"
+            if match_id in self.winners and stored["outcome"] != outcome:
+                choice = self.choices[match_id, 1]
+                await self._protest(self.invitations[match_id], choice, "the table is wrong")
 
     async def _protest(self, invitation: Object, choice: Object, why: str) -> None:
         claim = {"turn": 1, "choice": choice["parity_choice"], "receipt": choice["receipt"]}

@@ -48,6 +48,7 @@ DEFECTS = (
     broken_by("PROTEST.player", note="overlooks its choice", overlooks=frozenset({"choice"})),
     broken_by("PROTEST.player", note="overlooks the seed", overlooks=frozenset({"seed"})),
     broken_by("PROTEST.player", note="overlooks the winner", overlooks=frozenset({"winner"})),
+    broken_by("PROTEST.player", note="overlooks the table", overlooks=frozenset({"table"})),
     broken_by("PROTEST.player", note="of another attempt", protest={"attempt": 2}),
     broken_by("PROTEST.player", note="with another receipt", protest={"receipts": [
         {"turn": 1, "choice": "even", "receipt": "abc"},

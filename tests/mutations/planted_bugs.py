@@ -709,8 +709,8 @@ BUGS = (
     Bug(
         "a loss is called confirmed though the player was in reach",
         "manager/proofs.py",
-        "            return allowed.reached is False\n",
-        "            return True\n",
+        "            return is_same and allowed.reached is False\n",
+        "            return is_same\n",
         promise=21,
     ),
     Bug(
@@ -753,5 +753,13 @@ BUGS = (
         faults=0.0,
         rogues=1.0,
         promise=21,
+    ),
+    Bug(
+        # Every number follows, and every result is proven: only the friends of a referee that leaks its seed show it.
+        "the manager's share of a draw changes nothing",
+        "games/draw.py",
+        "return hashlib.sha256(seed + share).digest()",
+        "return seed",
+        stateful="../lab/simulation/test_rogue_referees.py::test_a_leaked_number_wins_unless_the_draw_is_shared",
     ),
 )

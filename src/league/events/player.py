@@ -143,5 +143,6 @@ class ProtestMade(Event, frozen=True, kw_only=True):
 
     match_id: str
     attempt: int
+    """0 if no referee invited us."""
     why: str
     referee_id: str = ""

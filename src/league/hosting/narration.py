@@ -46,6 +46,7 @@ STYLES: Mapping[type[Event], Style] = {
     **dict.fromkeys((events.Registered, events.OutageEnded), Style.GOOD),
     **dict.fromkeys((events.OutageBegan, events.MatchLost, events.MatchParked, events.AgentApplied), Style.WARNING),
     **dict.fromkeys((events.RequestRefused, events.IdentityContested, events.ReportDisputed), Style.BAD),
+    **dict.fromkeys((events.ProtestReceived, events.ProtestMade), Style.BAD),
     **dict.fromkeys((events.MatchRecordKept, events.AnswerRefused, events.ReportHeld), Style.WARNING),
 }
 """Events that stand out where the terminal has colours."""
@@ -302,6 +303,14 @@ def _disputed(_: LeagueManager, event: events.ReportDisputed) -> str:
     )
 
 
+def _protested(manager: LeagueManager, event: events.ProtestReceived) -> str:
+    """That a player was asked again is not worth a line: it may go on to win."""
+    if event.is_note:
+        return ""
+    player = _member(manager, event.player_id)
+    return f"{event.match_id}: {player} protests against its referee: {event.why}"
+
+
 WRONG_TOKEN = "TOKEN.wrong_in_answer"
 _TOKEN = WRONG_TOKEN.encode()
 _ANSWER_REFUSED = f'"{events.AnswerRefused.__name__}"'.encode()
@@ -309,11 +318,12 @@ REFUSALS: Mapping[type[Event], Sentence] = {
     events.RequestRefused: _refused,
     events.MatchRecordKept: _recorded,
     events.ReportDisputed: _disputed,
+    events.ProtestReceived: _protested,
     events.AgentProbed: _probed,
     events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
 }
-"""The sentences that a manager prints even with --quiet: about refused requests, agents that cannot play as they are,
-and agents that claim one name."""
+"""The sentences that a manager prints even with --quiet: about refused requests, protests, agents that cannot play as
+they are, and agents that claim one name."""
 
 _WHY_ON = {
     "answered": "players answer again",
@@ -524,6 +534,7 @@ PLAYER: Mapping[type[Event], Sentence] = {
     events.RoundAnnounced: _announced,
     events.GameEnded: _game_ended,
     events.MatchMissed: _missed,
+    events.ProtestMade: lambda _, event: f"{event.match_id}: you protested to the manager: {event.why}",
     events.LeagueEnded: _league_over,
     events.Withdrawn: lambda *_: WITHDRAWN,
 }

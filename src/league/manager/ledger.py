@@ -20,7 +20,7 @@ was not opened yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -70,6 +70,21 @@ class Basis(Struct, frozen=True):
     """The players that did not sign their choices."""
     doubt: str = ""
     """Why it is not proven, as far as that is not for a missing signature."""
+
+
+def serious(
+    protests: Iterable[events.ProtestReceived],
+    result: ResultInForce | None,
+    attempt: int,
+) -> list[events.ProtestReceived]:
+    """Return the protests against an attempt. That a player was asked again counts only if it has lost for that."""
+    is_technical = isinstance(result, events.ResultAccepted) and result.status == "TECHNICAL_LOSS"
+    winner = result.winner if result is not None else None
+    return [
+        protest
+        for protest in protests
+        if protest.attempt == attempt and (not protest.is_note or (is_technical and protest.player_id != winner))
+    ]
 
 
 def basis_of(result: ResultInForce, found: events.EvidenceFound | None) -> Basis:
@@ -148,16 +163,8 @@ class ScheduledMatch(Struct):
 
     @property
     def serious_protests(self) -> list[events.ProtestReceived]:
-        """The protests against this attempt. That a player was asked again counts only if it has lost for that."""
-        result = self.result
-        is_technical = isinstance(result, events.ResultAccepted) and result.status == "TECHNICAL_LOSS"
-        winner = result.winner if result is not None else None
-        return [
-            protest
-            for protest in self.protests
-            if protest.attempt == self.attempt
-            and (not protest.is_note or (is_technical and protest.player_id != winner))
-        ]
+        """The protests against this attempt."""
+        return serious(self.protests, self.result, self.attempt)
 
     @property
     def basis(self) -> Basis | None:

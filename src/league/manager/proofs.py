@@ -57,16 +57,18 @@ class Proofs(ManagerPart):
 
     def _is_out_of_reach(self, match: ScheduledMatch, player: str, details: Object) -> bool:
         """True if our own last call to this player failed, too: the probe for its referee's question, if it asked."""
-        allowed = match.current.allowed.get(player)
-        if allowed is not None:
-            return allowed.reached is False
-        referee = self._ledger.roster.members.get(match.referee_id or "")
-        if referee is not None and referee.as_referee.asks_before_losses:
-            # It should have asked. That a call of ours failed at some time says nothing about this loss.
-            return False
         faults = details.get("faults")
         fault = faults.get(player) if isinstance(faults, Mapping) else None
         if not isinstance(fault, Mapping) or fault.get("code") not in OUT_OF_REACH:
+            return False
+        allowed = match.current.allowed.get(player)
+        if allowed is not None:
+            # A probe that failed says nothing about the loss of another turn, or by another fault.
+            is_same = fault["code"] == allowed.code and fault.get("turn", allowed.turn) == allowed.turn
+            return is_same and allowed.reached is False
+        referee = self._ledger.roster.members.get(match.referee_id or "")
+        if referee is not None and referee.as_referee.asks_before_losses:
+            # It should have asked. That a call of ours failed at some time says nothing about this loss.
             return False
         return self.context.calls.peers[player].breaker.failing_since is not None
 

@@ -12,11 +12,12 @@ waited. That is in the ledger: a pause survives a crash of ours, and of the refe
 a referee without an answer asks again.
 
 What must never happen: a loss is allowed while an outage excuses it; a match waits for ever; a player gets more than a
-longer time for the same question.
+longer time for the same question; a referee fills the journal with questions, or keeps a match by asking.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,6 +43,8 @@ PAUSE_S: Final = 60.0
 """How long a match waits for a language model, or after an interruption."""
 MODEL_PAUSES: Final = 3
 """How often in a league a match waits for the language model of a player."""
+MOST_DECISIONS: Final = 16
+"""How often in an attempt a loss is allowed. An honest referee decides it then, unless the player answers after all."""
 _CODES: Final = ("E001", "E009", UNAVAILABLE)
 
 
@@ -70,6 +73,8 @@ class Troubles(ManagerPart):
     outages: Outages
     has_shown_token: Callable[[Member], bool]
     _open: dict[str, OpenTrouble] = field(default_factory=dict)
+    _decisions: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """How often this process has allowed a loss, by match and attempt."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
@@ -79,6 +84,11 @@ class Troubles(ManagerPart):
         """Take the question of an authenticated sender. PeerError refuses it."""
         asked = self._read(read, referee)
         match = self._match_of(asked, referee)
+        if self._decisions[match.match_id, match.attempt] >= MOST_DECISIONS:
+            # The lease is not prolonged: if the referee does not report now, somebody else gets the match.
+            raise PeerError(
+                "E010", f"you may decide {match.match_id}, and have asked often enough", {"retry_after": 30}
+            )
         self.assignments.prolong(match, referee, now)
         key = f"{asked.match_id}/{asked.attempt}/{asked.turn}/{asked.player_id}"
         trouble = self._open.get(key)
@@ -263,6 +273,7 @@ class Troubles(ManagerPart):
     def _decide(self, trouble: OpenTrouble, is_reached: bool | None, now: float) -> None:
         asked = trouble.asked
         if self._is_current(trouble):
+            self._decisions[asked.match_id, asked.attempt] += 1
             self.context.happened(
                 LossAllowed(
                     at=now,

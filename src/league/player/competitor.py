@@ -50,7 +50,7 @@ from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Members
 from league.player.choices import Choices, turn_for_strategy
 from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
-from league.player.league_queries import ManagerMessages, ManagerQueries
+from league.player.league_queries import EndedRound, ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
 from league.player.missed_matches import MissedMatches
@@ -316,9 +316,9 @@ class Competitor(RoleMachine):
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
 
-    def _round_ended(self, round_id: int, standings: LeagueStandingsUpdate | None, now: float) -> None:
-        if not self._protests.round_ended(round_id, standings, now):
-            self._missed.look(standings, now)
+    def _round_ended(self, ended: EndedRound, now: float) -> None:
+        if not self._protests.round_ended(ended, now):
+            self._missed.look(ended.table, now)
 
     # --- the end of a league ------------------------------------------------------------------------------------------
 

@@ -197,6 +197,16 @@ def _fields_of(head: Head | None) -> dict[str, Any]:
     return {"head_seq": head.seq, "head_digest": head.digest}
 
 
+class EndedRound(Struct, frozen=True):
+    """A round that is over, as the manager told this process about it."""
+
+    round_id: int
+    table: LeagueStandingsUpdate | None
+    """The newest table, of this round or an earlier one."""
+    announcement: RoundAnnouncement | None
+    """The last announcement; None if we may have forgotten matches of this round."""
+
+
 class ManagerMessages:
     """Follows the league; every notification is acknowledged."""
 
@@ -204,7 +214,7 @@ class ManagerMessages:
         self.announcement: RoundAnnouncement | None = None
         self.standings: LeagueStandingsUpdate | None = None
         self.on_ended: Callable[[LeagueEnded, float], None] = lambda *_: None
-        self.on_round_ended: Callable[[int, LeagueStandingsUpdate | None, float], None] = lambda *_: None
+        self.on_round_ended: Callable[[EndedRound, float], None] = lambda *_: None
         self._context = context
         self._memory = context.memory
         self._queries = queries
@@ -260,8 +270,12 @@ class ManagerMessages:
         if message.round_id > self._memory.ended_round:
             table = self.standings
             head = table.head if table is not None and table.round_id == message.round_id else None
+            # Without the end of the round before, we may have played in this one and forgotten it.
+            announcement = None
+            if self._memory.ended_round == message.round_id - 1:
+                announcement = self.announcement
             context.happened(RoundEnded(at=now, round_id=message.round_id, **_fields_of(head)))
-            self.on_round_ended(message.round_id, self.standings, now)
+            self.on_round_ended(EndedRound(message.round_id, table, announcement), now)
         context.reply(letter, self._acknowledgement(RoundCompletedAck, message, sender, now))
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:

@@ -8,7 +8,8 @@ commitment it was invited with, and the rules of the game. There are four occasi
 - a second call for a turn that was answered: the manager gets the receipt at once, because by its clock this is the
   only proof that we were in time (`asked_again`);
 - the end of a round: our own row in the final table must follow from our matches (`round_ended`). If it does not, the
-  manager is asked for our matches, and those that differ are protested against.
+  manager is asked for our matches, and those that differ are protested against. So are matches of this round that were
+  announced to us, and have a result, although nobody invited us.
 
 A protest changes nothing for us, and the match goes on. What must never happen: more than one protest for an attempt,
 besides the note that we were asked again; a protest to a manager that does not know what it is; a protest because of
@@ -18,6 +19,7 @@ something that we have forgotten.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from league.events import ChoiceGiven, InvitationAnswered, ProtestMade
@@ -26,10 +28,9 @@ from league.games.contract import SEATS, Players, Verdict
 from league.games.moves import reported_choices
 from league.games.wire_fields import unpacked
 from league.player.history import PastMatch
-from league.player.league_queries import ManagerQueries, QueryAnswer
+from league.player.league_queries import EndedRound, ManagerQueries, QueryAnswer
 from league.player.memory import InvitedMatch
 from league.player.player_context import PlayerContext
-from league.protocol.messages import LeagueStandingsUpdate
 from league.protocol.parts import QueryParams, SignedChoice
 from league.protocol.receipts import ASKED_AGAIN
 
@@ -78,9 +79,10 @@ class Protests:
         match.shown.add(answer.turn)
         self._send(match, f"{ASKED_AGAIN} for turn {answer.turn}", now)
 
-    def round_ended(self, round_id: int, table: LeagueStandingsUpdate | None, now: float) -> bool:
+    def round_ended(self, ended: EndedRound, now: float) -> bool:
         """Compare our row in the final table of a round with the matches that we played. True if we ask about it."""
-        if not self._is_possible or table is None or table.round_id != round_id:
+        table = ended.table
+        if not self._is_possible or table is None or table.round_id != ended.round_id:
             return False
         player_id = self._context.membership.agent_id
         row = next((row for row in table.standings if row.player_id == player_id), None)
@@ -89,10 +91,22 @@ class Protests:
         tally = self._memory.tally
         if row.points == tally.points and row.played == tally.played:
             return False
-        self._queries.ask_for_us("GET_PLAYER_STATS", QueryParams(), now, self._compare)
+        uninvited = self._uninvited(ended, player_id)
+        self._queries.ask_for_us("GET_PLAYER_STATS", QueryParams(), now, partial(self._compare, uninvited))
         return True
 
-    def _compare(self, answer: QueryAnswer, now: float) -> None:
+    def _uninvited(self, ended: EndedRound, player_id: str) -> frozenset[str]:
+        """Return our matches of a round that were announced to this process, and that no referee invited us to."""
+        announcement = ended.announcement
+        if announcement is None or announcement.round_id != ended.round_id:
+            return frozenset()
+        return frozenset(
+            match.match_id
+            for match in announcement.matches
+            if player_id in (match.player_A_id, match.player_B_id) and not self._memory.matches.of(match.match_id)
+        )
+
+    def _compare(self, uninvited: frozenset[str], answer: QueryAnswer, now: float) -> None:
         """Protest against the matches that the manager tells otherwise than we know them."""
         self.on_stats(answer, now)
         matches = (answer.response.data or {}).get("matches") if answer.response else None
@@ -100,8 +114,12 @@ class Protests:
             return
         for stored in matches:
             match_id = stored.get("match_id") if isinstance(stored, dict) else None
-            invited = self._memory.matches.of(match_id) if isinstance(match_id, str) else []
-            if stored.get("outcome") is None or not invited:
+            if not isinstance(match_id, str) or stored.get("outcome") is None:
+                continue
+            invited = self._memory.matches.of(match_id)
+            if not invited:
+                if match_id in uninvited and stored["outcome"] != "WALKOVER":
+                    self._protest_uninvited(match_id, stored["outcome"], now)
                 continue
             match = max(invited, key=lambda match: match.attempt)
             result = self._memory.history.by_match.get(match.match_id)
@@ -118,6 +136,12 @@ class Protests:
         why = why[:LONGEST_WHY]
         self._context.happened(ProtestMade(at=now, **match.named, why=why))
         self._send(match, why, now)
+
+    def _protest_uninvited(self, match_id: str, outcome: object, now: float) -> None:
+        """Protest against a result without us. The manager knows which attempt it is of."""
+        why = f"nobody invited us, and the table counts {outcome}"[:LONGEST_WHY]
+        self._context.happened(ProtestMade(at=now, match_id=match_id, attempt=0, why=why))
+        self._queries.ask_for_us("PROTEST", QueryParams(match_id=match_id, why=why), now)
 
     def _send(self, match: InvitedMatch, why: str, now: float) -> None:
         signed = [

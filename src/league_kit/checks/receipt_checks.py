@@ -263,7 +263,7 @@ def _changed(first: Probe, repeat: Probe, has_erred: bool) -> CheckOutcome | Non
 
 @if_signing
 def protests(record: RunRecord) -> CheckOutcome:
-    results = [probe for probe in record.of("false result") if probe.is_answered]
+    results = [probe for probe in record.of("false result", "result before a false table") if probe.is_answered]
     if not results:
         return untestable("the player took no GAME_OVER that contradicts what it knows")
     queries = record.requests("LEAGUE_QUERY")
@@ -273,14 +273,21 @@ def protests(record: RunRecord) -> CheckOutcome:
         lie = result.label.partition(": ")[2]
         match_id = result.message["match_id"]
         if protest is None:
+            false = "GAME_OVER"
             advice = f"Compare GAME_OVER with what you know, and send the manager LEAGUE_QUERY {PROTEST} (8.19)."
-            return broken(f"GAME_OVER of {match_id} is false ({lie}), and no protest came", advice, result)
+            if result.label.startswith("result before a false table"):
+                false = "the table after GAME_OVER"
+                advice = (
+                    "After ROUND_COMPLETED compare your row in the table with your matches. If it does not follow, ask "
+                    f"GET_PLAYER_STATS which match differs, and send the manager LEAGUE_QUERY {PROTEST} (8.19)."
+                )
+            return broken(f"{false} of {match_id} is false ({lie}), and no protest came", advice, result)
         wrong = _wrong_protest(record, protest.message["query_params"], match_id)
         if wrong:
             advice = "A protest names `attempt`, says `why`, and repeats the receipts as you gave them to the referee."
             return broken(f"the protest about {match_id} {wrong}", advice, protest)
         evidence.append(protest)
-    return kept(f"protested against {len(evidence)} false results", evidence)
+    return kept(f"protested against {len(evidence)} false results and tables", evidence)
 
 
 def _wrong_protest(record: RunRecord, params: Mapping[str, object], match_id: str) -> str:

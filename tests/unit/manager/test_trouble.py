@@ -9,6 +9,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
+from league.manager.trouble import MOST_DECISIONS
 from league.protocol.messages import RefereeRegisterResponse, RoundAnnouncement
 from tests.support.managed import Managed, code_of
 
@@ -157,6 +158,26 @@ def test_the_operator_learns_of_a_referee_that_asks_for_ever_and_never_reports()
     assert waiting(league) == "WAITING_FOR_REPORT"
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"code": "E009", "phase": "move", "turn": 7},
+        {"code": "E001", "phase": "join", "turn": 0},
+        {"code": "E004"},
+        "E009",
+    ],
+    ids=["another turn", "another code", "never asked about", "no fault"],
+)
+def test_a_loss_is_confirmed_only_for_the_turn_and_the_fault_that_the_manager_was_asked_about(fault: Any) -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    assert ask(league, "R1M1", player, gone=[player]) == "decide"
+    report = league.report_of("R1M1", "-A")
+    report["result"]["details"]["faults"] = {player: fault}
+    assert code_of(league.request(report)) == ""
+    assert league.of(e.ResultAccepted)[-1].evidence == "loss_by_referee"
+
+
 def test_a_loss_that_its_referee_should_have_asked_about_rests_on_its_word() -> None:
     league = started()
     player, _ = players_of(league, "R1M1")
@@ -194,6 +215,20 @@ def test_a_question_that_comes_again_while_it_is_open_gets_the_same_answer() -> 
     probe(league)
     assert (league.decision(first), league.decision(second)) == ("decide", "decide")
     assert len(league.of(e.LossAllowed)) == 1
+
+
+def test_a_referee_that_asks_instead_of_deciding_loses_the_match_and_does_not_fill_the_journal() -> None:
+    league = started()
+    player, _ = players_of(league, "R1M1")
+    answers = [code_of(league.request(league.trouble_of("R1M1", player, "E045", turn=turn))) for turn in range(50)]
+    assert answers == [""] * MOST_DECISIONS + ["E010"] * (50 - MOST_DECISIONS)
+    assert len(league.of(e.LossAllowed)) == MOST_DECISIONS
+    begun = league.now
+    match = league.manager.ledger.matches["R1M1"]
+    while match.attempt == 1 and match.status == "ASSIGNED":
+        pass_time(league, 10)
+        league.request(league.trouble_of("R1M1", player, "E045", turn=1))
+        assert league.now - begun < 3600, "it keeps the match by asking"
 
 
 @pytest.mark.requirement("OUTAGE.never")

@@ -265,3 +265,44 @@ def test_a_row_that_follows_is_not_looked_into(joined: Rig) -> None:
     joined.say(table(joined, points=3 if NUMBER % 2 else 0))
     joined.say(joined.round_completed())
     assert not [call for call in joined.sent if isinstance(call.message, LeagueQuery)]
+
+
+def round_over(rig: Rig, **stored: Any) -> None:
+    """The round ends, our row does not follow, and the manager tells us the match behind it."""
+    rig.say(table(rig, points=0))
+    rig.say(rig.round_completed())
+    (question,) = [call for call in rig.sent if getattr(call.message, "query_type", "") == "GET_PLAYER_STATS"]
+    rig.answer(question, stats(rig, **stored))
+
+
+@pytest.mark.requirement("PROTEST.player")
+@pytest.mark.parametrize(
+    ("stored", "why"),
+    [
+        ({"outcome": "LOSS"}, ["nobody invited us, and the table counts LOSS"]),
+        ({"outcome": "TECHNICAL_LOSS", "choice": None}, ["nobody invited us, and the table counts TECHNICAL_LOSS"]),
+        ({"outcome": "WALKOVER"}, []),
+        ({"outcome": None}, []),
+    ],
+    ids=["invented", "loss", "walkover", "void"],
+)
+def test_a_match_that_nobody_invited_us_to_is_protested(rig: Rig, stored: dict[str, Any], why: list[str]) -> None:
+    rig.say(rig.announcement())
+    round_over(rig, **stored)
+    assert whys(rig) == why
+    assert [event.match_id for event in rig.journal if isinstance(event, ProtestMade)] == ["R1M1"] * len(why)
+
+
+def test_a_player_that_was_away_or_lost_its_memory_does_not_protest(rig: Rig) -> None:
+    rig.say(rig.announcement())
+    rig.restart()
+    round_over(rig)
+    assert whys(rig) == []
+    forgetful = Rig(receipts=True).enrolled()
+    forgetful.say(forgetful.announcement(2))
+    message = table(forgetful, points=0)
+    forgetful.say({**message, "round_id": 2})
+    forgetful.say(forgetful.round_completed(2))
+    (question,) = [call for call in forgetful.sent if getattr(call.message, "query_type", "") == "GET_PLAYER_STATS"]
+    forgetful.answer(question, stats(forgetful, match_id="R2M1"))
+    assert whys(forgetful) == []
