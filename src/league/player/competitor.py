@@ -271,8 +271,8 @@ class Competitor(RoleMachine):
 
     @property
     def is_asking(self) -> bool:
-        """True while the manager has not answered how the league stands."""
-        return self._status.is_asking
+        """True while the manager has not answered how the league stands, or a question of our own."""
+        return self._status.is_asking or self._queries.is_asking
 
     def turn(self, ask: Ask) -> Turn:
         """Return everything the strategy may know when it answers this question."""

@@ -72,6 +72,12 @@ class ManagerQueries:
         self._context = context
         self._membership = context.membership
         self._count = 0
+        self._open_for_us = 0
+
+    @property
+    def is_asking(self) -> bool:
+        """True while a question of our own, such as a protest, has no answer. A player stays until then."""
+        return self._open_for_us > 0
 
     def ask(self, key: str, query_type: str, params: QueryParams, now: float) -> None:
         """Ask the manager; the QueryAnswer will have this key."""
@@ -101,11 +107,13 @@ class ManagerQueries:
         """Ask the manager for our own purposes: the player's code is not told of it."""
 
         def ended(query: Delivery, outcome: Ending, later: float) -> None:
+            self._open_for_us -= 1
             if outcome is Ending.ANSWERED:
                 then(QueryAnswer("", query_type, _response_in(query.answer)), later)
 
         query = self._query(query_type, params, now)
         query.on_end = ended
+        self._open_for_us += 1
         self._context.calls.deliver([query], now)
 
     def _query(self, query_type: str, params: QueryParams, now: float) -> Delivery:
