@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         default=1,
-        help="the seed of the first league; the others count up",
+        help="the seed of the first league; the next ones follow (default: 1)",
         metavar="N",
     )
     parser.add_argument(
@@ -84,13 +84,21 @@ def _configure_trouble(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         help="share of players that understand only one calling convention",
+        metavar="SHARE",
     )
-    parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts")
+    parser.add_argument(
+        "--outages",
+        type=float,
+        default=0.0,
+        help="share of leagues with power cuts",
+        metavar="SHARE",
+    )
     parser.add_argument(
         "--cheats",
         type=float,
         default=0.0,
         help="share of players that cheat, and of leagues with a rogue referee",
+        metavar="SHARE",
     )
     parser.add_argument(
         "--late",
@@ -103,7 +111,8 @@ def _configure_trouble(parser: argparse.ArgumentParser) -> None:
         "--rogues",
         type=float,
         default=0.0,
-        help="share of leagues with a dishonest referee, and rewritten results in all of them",
+        help="share of leagues with a dishonest referee; results are rewritten in all leagues",
+        metavar="SHARE",
     )
     parser.add_argument(
         "--trust",
