@@ -265,7 +265,7 @@ def _replay(args: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "verify",
-        "check the chain, the results and every promise of a league by its journals",
+        "check the chain, the results and every promise of a league from its journals",
         """\
 examples:
   league verify league-data/my_league                the manager's journal, its referees' and players' in the folder

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", type=int, default=4, metavar="N", help="number of players (default: 4)")
     parser.add_argument("--referees", type=int, default=2, metavar="N", help="number of referees (default: 2)")
     parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
-    strategy = "the strategies of the players, which take turns (default: those that fit the game)"
+    strategy = "the strategies, given to the players in turn (default: those that fit the game)"
     parser.add_argument("--strategy", metavar="A,B,…", help=strategy)
     parser.add_argument("--seed", type=int, metavar="N", help="repeat the choices of random strategies")
     port = f"the manager's port (default: {ManagerOptions.usual_port}, or the next free one)"

@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
 
@@ -23,35 +23,36 @@ examples:
   league simulate --leagues 50 --rogues 0.5        with dishonest referees in every other league"""
 
 
+class _Number(NamedTuple):
+    """An option that takes a number."""
+
+    name: str
+    default: float
+    help: str
+
+
+COUNTS = (
+    _Number("leagues", 100, "how many leagues to play (default: 100)"),
+    _Number("players", 8, "players in each league (default: 8)"),
+    _Number("referees", 2, "referees in each league (default: 2)"),
+    _Number("late", 0, "how many players of each league may come late (default: 0)"),
+    _Number("seed", 1, "the seed of the first league; the next ones follow (default: 1)"),
+    _Number("jobs", 0, "processes to use (default: one per core)"),
+)
+SHARES = (
+    _Number("faults", 0.1, "how much goes wrong, from 0 to 1 (default: 0.1)"),
+    _Number("dialects", 0.0, "share of players that understand only one calling convention"),
+    _Number("outages", 0.0, "share of leagues with power cuts"),
+    _Number("cheats", 0.0, "share of players that cheat, and of leagues with a rogue referee"),
+    _Number("rogues", 0.0, "share of leagues with a dishonest referee; results are rewritten in all leagues"),
+)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--leagues",
-        type=int,
-        default=100,
-        help="how many leagues to play (default: 100)",
-        metavar="N",
-    )
-    parser.add_argument(
-        "--players",
-        type=int,
-        default=8,
-        help="players in each league (default: 8)",
-        metavar="N",
-    )
-    parser.add_argument(
-        "--referees",
-        type=int,
-        default=2,
-        help="referees in each league (default: 2)",
-        metavar="N",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        help="the seed of the first league; the others count up",
-        metavar="N",
-    )
+    for count in COUNTS:
+        parser.add_argument(f"--{count.name}", type=int, default=count.default, help=count.help, metavar="N")
+    for share in SHARES:
+        parser.add_argument(f"--{share.name}", type=float, default=share.default, help=share.help, metavar="SHARE")
     parser.add_argument(
         "--game",
         default="even_odd",
@@ -59,58 +60,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
     )
     parser.add_argument("--double", action="store_true", help="let every pair meet twice")
-    _configure_trouble(parser)
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=0,
-        help="processes to use (default: one per core)",
-        metavar="N",
-    )
-    add_json_option(parser)
-
-
-def _configure_trouble(parser: argparse.ArgumentParser) -> None:
-    """Add what may go wrong, and who may do wrong."""
-    parser.add_argument(
-        "--faults",
-        type=float,
-        default=0.1,
-        help="how much goes wrong, from 0 to 1 (default: 0.1)",
-        metavar="X",
-    )
-    parser.add_argument(
-        "--dialects",
-        type=float,
-        default=0.0,
-        help="share of players that understand only one calling convention",
-    )
-    parser.add_argument("--outages", type=float, default=0.0, help="share of leagues with power cuts")
-    parser.add_argument(
-        "--cheats",
-        type=float,
-        default=0.0,
-        help="share of players that cheat, and of leagues with a rogue referee",
-    )
-    parser.add_argument(
-        "--late",
-        type=int,
-        default=0,
-        help="how many players of each league may come late",
-        metavar="N",
-    )
-    parser.add_argument(
-        "--rogues",
-        type=float,
-        default=0.0,
-        help="share of leagues with a dishonest referee, and rewritten results in all of them",
-    )
     parser.add_argument(
         "--trust",
         choices=("tokens", "class"),
         default="tokens",
         help="class: some agents show no token, and count by their addresses",
     )
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:

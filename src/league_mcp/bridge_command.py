@@ -17,7 +17,8 @@ EXAMPLE = examples(
     note="An assistant starts this command. It posts what it reads on stdin to /mcp there, prints the answers on\n"
     "stdout and messages for people on stderr, and ends when its input ends.\n"
     "It sends LEAGUE_PLAYER_KEY, or else the admin token, with every request if you set one: the tools for your\n"
-    "player's turns and the operator's tools need it. It never prints it, and takes it from no command line.",
+    "player's turns and the operator's tools need it. It never prints the secret, and never takes it from the\n"
+    "command line.",
 )
 
 

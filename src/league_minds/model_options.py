@@ -18,7 +18,9 @@ class ModelOptions:
         "(mcp+http://…, or mcp:COMMAND)",
         placeholder="llm:MODEL|mcp+URL|mcp:COMMAND|exec:COMMAND",
     )
-    tool: str = option(TEXT, "", "ask an MCP server: the tool that answers (default: it is found)", placeholder="NAME")
+    tool: str = option(
+        TEXT, "", "ask an MCP server: the tool that answers (default: the player looks for it)", placeholder="NAME"
+    )
     base_url: str = option(
         TEXT,
         "",

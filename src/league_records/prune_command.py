@@ -199,7 +199,7 @@ def _lines(pruned: Sequence[Pruned], kept: frozenset[str], is_dry: bool) -> Iter
 COMMANDS = (
     Command(
         "prune",
-        "remove the letters of matches that are over from transcripts",
+        "make journals smaller: remove the messages of matches that are over",
         """\
 examples:
   league prune league-data/my_league --dry-run
@@ -209,8 +209,8 @@ examples:
 Stop the manager, the referees and the players of these journals first: a journal that is in use is refused, and nothing
 is removed. Letters of matches without a result, or with a result that somebody disputes or protested against, stay.
 Events stay, and with them results, proofs and the chain. Each journal is pruned as a whole or not at all: if the
-command is interrupted, run it again. A transcript that had reached its limit goes on when its agent is started again.
-Copies made by league backup before still hold the letters.""",
+command is interrupted, run it again. A transcript that had reached its limit continues when its agent is started again.
+Earlier copies made by league backup still hold the letters.""",
         _configure,
         _prune,
     ),

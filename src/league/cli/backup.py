@@ -1,4 +1,4 @@
-"""`league backup`: a consistent copy of a journal, also of a running league."""
+"""`league backup`: a consistent copy of a journal, even of a running league."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _copy(copied: Copied) -> None:
 COMMANDS = (
     Command(
         "backup",
-        "make a consistent copy of a journal, also of a running league",
+        "make a consistent copy of a journal, even of a running league",
         """\
 examples:
   league backup league-data/my_league/journal.db journal-copy.db
@@ -188,7 +188,7 @@ examples:
   league backup postgresql://league@db/cup journal-copy.db       out of a database, and back into one:
   league backup journal-copy.db 'postgresql://league@db/cup?schema=spring'
 
-A league can be resumed from the copy, so the copy holds its secrets. Only its owner can read it: keep it so.""",
+A league can be resumed from the copy, so the copy holds its secrets. Only its owner can read it: leave it that way.""",
         _configure_backup,
         _backup,
     ),

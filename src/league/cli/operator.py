@@ -178,8 +178,8 @@ ORDERS = (
         _ROWS["readmit"],
         "{target} may come back from any address: start it with the name it had.",
         ("league readmit P07", 'league readmit "Ann\'s player" --state league-data/my_league'),
-        "The next registration with this name is taken for it, so tell its owner to start it now. It keeps its id,\n"
-        "points and matches; the tokens of its old registration end.\n",
+        "The next registration with this name counts as this agent, so tell its owner to start it now.\n"
+        "It keeps its id, points and matches; the tokens of its old registration stop working.\n",
     ),
     OrderCommand(
         _ROWS["withdraw"],

@@ -152,7 +152,7 @@ COMMANDS = (
             note="The old secret is refused as soon as the command has ended. Agents that are registered stay\n"
             "members, with their own tokens. The new secret is in the journal, and in a file that only you can read:\n"
             "in --state DIR, or in the folder with the league's name. Referees on the manager's machine find a new\n"
-            f"enrolment key by themselves; give it to the others that are still to register. {TOKEN}",
+            f"enrolment key by themselves; give it to others that have yet to register.\n{TOKEN}",
         ),
         _configure,
         _rotate,

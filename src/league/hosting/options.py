@@ -311,7 +311,7 @@ class ManagerOptions(RoleOptions):
     managers: tuple[str, ...] = option(
         ADDRESSES,
         (),
-        "the address of a manager of this league, this one or a standby, as members are told; may be repeated",
+        "the address of a manager of this league (this one or a standby), which members are told; may be repeated",
     )
     max_referees: int = league_setting("max_referees", WHOLE, "accept at most this many referees", least=1)
     referee_patience: float | None = league_setting(
@@ -416,7 +416,7 @@ class RefereeOptions(MemberOptions):
     draw_as: str = option(
         TEXT,
         "auto",
-        "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word (default: find out)",
+        "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word; auto: find out",
         placeholder="WORD",
     )
     trust: Literal["tokens", "class"] = option(
@@ -520,7 +520,11 @@ def _add(group: argparse._ArgumentGroup, row: Option) -> None:
         return
     text = row.help
     if row.default not in (None, "", ()):
-        text += f" (default: {row.default})"
+        default = row.default
+        # Nobody types sixteen digits.
+        if isinstance(default, float):
+            default = f"{default:g}"
+        text += f" (default: {default})"
     group.add_argument(
         row.flag,
         dest=row.name,

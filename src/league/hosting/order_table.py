@@ -30,7 +30,7 @@ ORDER_TABLE = (
     OrderRow("reject", "turn an applicant away", "its applicant id (A01), name or endpoint", "AGENT", True),
     OrderRow(
         "readmit",
-        "let a player or referee come back from a new address, with its id and points; its old tokens end",
+        "let a player or referee come back from a new address, with its id and points; its old tokens stop working",
         "its id, such as P02, or its name",
         "AGENT",
     ),

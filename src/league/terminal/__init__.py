@@ -60,7 +60,11 @@ class Parser(argparse.ArgumentParser):
         super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+        # A message that asks "did you mean …?" has ended already.
+        advice = "; see"
+        if message.endswith("?"):
+            advice = " See"
+        self.exit(USAGE, f"{self.prog}: {message}{advice} {self.prog} --help\n")
 
 
 def did_you_mean(word: str, known_words: Iterable[str], likeness: float = 0.6) -> str:

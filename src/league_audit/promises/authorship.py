@@ -27,7 +27,7 @@ from league_audit.promises.promise_findings import (
     event_at,
     no_manager_journal,
 )
-from league_audit.promises.secrecy import secrets_of, unobservable
+from league_audit.promises.secrecy import secrets_of
 
 
 def _statements(evidence: Evidence) -> Mapping[tuple[str, str], list[Statement]]:
@@ -82,9 +82,6 @@ def _choice(content: Object) -> str | None:
     return text(content, "parity_choice") or text(inner(content, "move_data"), "choice")
 
 
-leaks_unobservable = unobservable
-
-
 # --- promise 21: a result counts only if its referee decided it, by what its players answered -------------------------
 
 
@@ -136,16 +133,20 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
 def _by_address(evidence: Evidence, result: e.ResultAccepted, where: str) -> Iterator[Breach]:
     """A result that only an address shows was held for a while, was not disputed, and is of a referee that never
     proved itself. Nobody knows who reported it."""
-    created = of_kind(evidence.manager, e.LeagueCreated)
-    changes = of_kind(evidence.manager, e.TrustChanged)
-    rules = [event.settings.trust for event in created] + [change.trust for change in changes]
+    attempt = attempt_of(result)
+    rules = [event.settings.trust for event in of_kind(evidence.manager, e.LeagueCreated)]
+    # An operator may change what a league trusts while it runs.
+    rules += [change.trust for change in of_kind(evidence.manager, e.TrustChanged)]
     if "class" not in rules:
         yield Breach(
             f"{result.match_id} counts by an address in a league that trusts tokens only",
             where,
         )
-    held = [report for report in of_kind(evidence.manager, e.ReportHeld) if attempt_of(report) == attempt_of(result)]
-    if not any(report.winner == result.winner and result.at - report.at >= SETTLE_S for report in held):
+    reports = of_kind(evidence.manager, e.ReportHeld)
+    held = [report for report in reports if attempt_of(report) == attempt]
+    # A true report had that long to come and contradict it.
+    settled = [report.winner for report in held if result.at - report.at >= SETTLE_S]
+    if result.winner not in settled:
         yield Breach(f"{result.match_id} counts by an address without being held before", where)
     homes = {member.agent_id: member.origin for member in of_kind(evidence.manager, e.AgentRegistered)}
     for move in of_kind(evidence.manager, e.AgentMoved):
@@ -153,7 +154,7 @@ def _by_address(evidence: Evidence, result: e.ResultAccepted, where: str) -> Ite
     if any(report.origin != homes.get(report.referee_id) for report in held):
         yield Breach(f"{result.match_id} counts by an address that is not its referee's", where)
     disputes = of_kind(evidence.manager, e.ReportDisputed)
-    if any(attempt_of(dispute) == attempt_of(result) for dispute in disputes):
+    if any(attempt_of(dispute) == attempt for dispute in disputes):
         yield Breach(f"{result.match_id} counts by an address though it is disputed", where)
     for earlier in of_kind(evidence.manager, e.ResultAccepted):
         is_proven = earlier.referee_id == result.referee_id and earlier.evidence != e.BY_ADDRESS
@@ -174,7 +175,7 @@ def _unsigned(evidence: Evidence) -> Iterator[Breach]:
     game = game_of(evidence.manager)
     schedule = schedule_of(evidence.manager)
     later_proven = {
-        attempt_of(found) for found in of_kind(evidence.manager, e.EvidenceFound) if found.evidence == "proven"
+        attempt_of(later) for later in of_kind(evidence.manager, e.EvidenceFound) if later.evidence == "proven"
     }
     for place, result in places(evidence.manager, e.ResultAccepted):
         if result.evidence != "proven" and attempt_of(result) not in later_proven:
@@ -193,8 +194,9 @@ def _unseen_losses(evidence: Evidence) -> Iterator[Breach]:
     """No loss is called confirmed of which only the referee knows: the player signed that it declines, or the manager
     could not reach it either, when it was asked. A referee that asks before a loss has asked about this one."""
     manager = evidence.manager
-    gone = {(attempt_of(loss), loss.player_id) for loss in of_kind(manager, e.LossAllowed) if loss.reached is False}
-    asked = {(attempt_of(loss), loss.player_id) for loss in of_kind(manager, e.LossAllowed)}
+    questions = list(of_kind(manager, e.LossAllowed))
+    asked_about = {(attempt_of(loss), loss.player_id) for loss in questions}
+    gone = {(attempt_of(loss), loss.player_id) for loss in questions if loss.reached is False}
     signed = {
         (attempt_of(answer), player)
         for player, journal in evidence.players.items()
@@ -215,8 +217,10 @@ def _unseen_losses(evidence: Evidence) -> Iterator[Breach]:
         players = slot.players if slot is not None else ()
         for player in sorted({*players} - {event.winner}):
             loss = (attempt_of(event), player)
-            is_due = loss in asked or event.referee_id in asking
-            if is_due and loss not in gone and loss not in signed and evidence.players.get(player):
+            is_due = loss in asked_about or event.referee_id in asking
+            is_confirmed = loss in gone or loss in signed
+            # Without the player's journal nobody can say that it did not sign.
+            if is_due and not is_confirmed and evidence.players.get(player):
                 detail = (
                     f"the loss of {player} in {event.match_id} is called confirmed, but only {event.referee_id} knows"
                 )

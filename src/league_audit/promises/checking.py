@@ -135,7 +135,7 @@ PROMISES: Sequence[Promise] = (
         20,
         "Only the referee of a match and the manager learn a choice before both choices are in.",
         authorship.leaks,
-        authorship.leaks_unobservable,
+        secrecy.unobservable,
     ),
     Promise(
         21,

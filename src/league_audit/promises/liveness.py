@@ -25,9 +25,12 @@ def _has_ended(evidence: Evidence) -> bool:
 def stuck(evidence: Evidence) -> Iterator[Breach]:
     if evidence.finished and evidence.manager and not _is_finished(evidence):
         yield Breach("called finished, but the manager's journal is not", AT_THE_END)
-    if _has_ended(evidence) or evidence.simulator.stalled is None:
+    stalled = evidence.simulator.stalled
+    if _has_ended(evidence) or stalled is None:
         return
-    detail = "nothing happens any more" if evidence.simulator.stalled else "neither finished nor waiting"
+    detail = "neither finished nor waiting"
+    if stalled:
+        detail = "nothing happens any more"
     yield Breach(detail, AT_THE_END)
 
 
@@ -50,7 +53,8 @@ def beyond_bounds_unobservable(evidence: Evidence) -> str | None:
 
 
 def different(evidence: Evidence) -> Iterator[Breach]:
-    if evidence.simulator.twin_digest is not None and len(set(evidence.simulator.twin_digest)) > 1:
+    digests = evidence.simulator.twin_digest or ()
+    if len(set(digests)) > 1:
         yield Breach("two runs with the same seed and inputs have different journals", AT_THE_END)
 
 

@@ -17,10 +17,10 @@ from msgspec import structs
 from league import events as e
 from league_audit.contradictions import contradictions
 from league_audit.promises import Evidence, PromiseFinding, check
+from league_lab.simulation.rogues import OTHER
 
 Rewrite = Callable[[e.ResultAccepted, Random], e.ResultAccepted | None]
 """Changes a result; None if there is nothing in it to change."""
-OTHER: Final = {"even": "odd", "odd": "even"}
 
 
 def swap_choice(result: e.ResultAccepted, dice: Random) -> e.ResultAccepted | None:
@@ -56,6 +56,7 @@ REWRITES: Final[tuple[Rewrite, ...]] = (swap_choice, pick_number, turn_winner)
 def unnoticed(evidence: Evidence, seed: int) -> Iterator[PromiseFinding]:
     """Rewrite one proven result in each way; yield the changes that nobody would find."""
     dice = Random(f"{seed}/rewriting")
+    # Only of a proven result is it promised that a change shows.
     places = [
         place
         for place, event in enumerate(evidence.manager)
@@ -80,10 +81,9 @@ def rewritten(evidence: Evidence, place: int, rewrite: Rewrite, dice: Random) ->
     changed = rewrite(result, dice)
     if changed is None:
         return None
-    return replace(
-        evidence,
-        manager=[*evidence.manager[:place], changed, *evidence.manager[place + 1 :]],
-    )
+    events = list(evidence.manager)
+    events[place] = changed
+    return replace(evidence, manager=events)
 
 
 def is_noticed(evidence: Evidence) -> bool:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import structs
 
 from league.games import draw
+from league.games.even_odd.rules import parity
 from league.machine import Ask
 from league.protocol.messages import GameInvitation, GameOver, Message
 from league.protocol.messages import MatchResultReport as Report
@@ -105,7 +106,8 @@ class Rogues:
             return
         taken = match.taken
         number = draw.number(bytes.fromhex(taken.seed), taken.league_id, taken.match_id, attempt)
-        self._tips[min(taken.players), taken.match_id] = "odd" if number % 2 else "even"
+        friend = min(taken.players)
+        self._tips[friend, taken.match_id] = parity(number)
 
     def _is_dropped(self, message: Report | GameOver) -> bool:
         """Whether the friend did not win this attempt. A match is dropped once, and not for ever: perhaps nobody else
@@ -129,7 +131,8 @@ def _grind(report: Report, details: ResultDetails, dice: Random) -> Message:
     while True:
         seed = dice.randbytes(draw.SEED_BYTES)
         number = draw.number(seed, report.league_id, report.match_id, report.attempt or 1)
-        if OTHER.get(str(choice)) != ("odd" if number % 2 else "even"):
+        # Half of all seeds will do.
+        if OTHER.get(str(choice)) != parity(number):
             break
     return _reported(report, details, draw_seed=seed.hex(), drawn_number=number)
 
@@ -150,8 +153,9 @@ def _invent(report: Report, details: ResultDetails, _: Random) -> Message:
 
 def _swap(report: Report, details: ResultDetails, _: Random) -> Message:
     """Report the other choice of each player, with their receipts."""
-    choices = {player: OTHER.get(str(choice)) for player, choice in (details.choices or {}).items()}
-    return _reported(report, details, choices=choices)
+    choices = details.choices or {}
+    swapped = {player: OTHER.get(str(choice)) for player, choice in choices.items()}
+    return _reported(report, details, choices=swapped)
 
 
 def _lose(report: Report, details: ResultDetails, _: Random) -> Message:
@@ -176,17 +180,19 @@ def _reported(report: Report, details: ResultDetails, **changed: object) -> Mess
     choices = lie.choices or {}
     if not isinstance(number, int) or None in choices.values():
         return report
-    parity = "odd" if number % 2 else "even"
-    right = [player for player, choice in choices.items() if choice == parity]
-    winner = right[0] if len(right) == 1 else None
+    right = [player for player, choice in choices.items() if choice == parity(number)]
+    # If both chose the same, it is a draw.
+    winner = None
+    status = "DRAW"
     score = dict.fromkeys(choices, 1)
-    if winner is not None:
-        score = {player: 3 if player == winner else 0 for player in choices}
-    lie = structs.replace(lie, status="DRAW" if winner is None else "WIN")
-    return structs.replace(
-        report,
-        result=structs.replace(report.result, winner=winner, score=score, details=lie),
-    )
+    if len(right) == 1:
+        winner = right[0]
+        status = "WIN"
+        score = dict.fromkeys(choices, 0)
+        score[winner] = 3
+    lie = structs.replace(lie, status=status)
+    result = structs.replace(report.result, winner=winner, score=score, details=lie)
+    return structs.replace(report, result=result)
 
 
 LIES: Final[Mapping[str, Callable[[Report, ResultDetails, Random], Message]]] = {

@@ -21,7 +21,7 @@ def test_league_alone_shows_what_there_is(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["standing"], "there is no command 'standing'; did you mean standings?"),
+        (["standing"], "there is no command 'standing'; did you mean standings? See league --help"),
         (["explian", "R1M1"], "there is no command 'explian'; did you mean explain?"),
         (["xyzzy"], "there is no command 'xyzzy'; see league --help"),
         (["manager", "--plyers", "4"], "unknown arguments: --plyers 4; did you mean --players?"),
