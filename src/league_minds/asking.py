@@ -204,7 +204,8 @@ class _Choosing:
 
     async def _ask(self) -> str | None:
         """Ask until there is an answer or the time is over; return the words of the answer."""
-        document = self.player.transport.request(self._question())
+        question = self._question()
+        document = self.player.transport.request(question)
         key = self._key(document)
         answer = None
         # A cached answer costs nothing, so it is looked up even when nobody may be asked any more.
@@ -213,7 +214,7 @@ class _Choosing:
         if answer is not None:
             self._note(document, answer, 0.0, 1, is_cached=True)
             return answer.text
-        answer = await self._ask_until_answered(document)
+        answer = await self._ask_until_answered(question)
         if answer is None:
             return None
         if answer.usage is not None:
@@ -222,10 +223,11 @@ class _Choosing:
             if answer.usage.is_estimate:
                 self.tokens_estimated += answer.usage.total
         if self.player.cache is not None:
-            self.player.cache.put(key, answer)
+            # The transport may know more by now than when the question was looked up.
+            self.player.cache.put(self._key(self.player.transport.request(question)), answer)
         return answer.text
 
-    async def _ask_until_answered(self, document: Document) -> Answer | None:
+    async def _ask_until_answered(self, question: Question) -> Answer | None:
         time = self.player.time
         pause_s = FIRST_PAUSE_S
         attempt = 0
@@ -233,6 +235,8 @@ class _Choosing:
             attempt += 1
             began = time.now()
             limit_s = self.deadline - began
+            # Made anew for each attempt: the transport may have learned with the last one how to ask.
+            document = self.player.transport.request(question)
             reply = await self.player.transport.ask(document, limit_s / time.scale)
             latency_s = time.now() - began
             self.thinking_s += latency_s

@@ -109,6 +109,8 @@ class AskedServer:
         try:
             async with asyncio.timeout(seconds):
                 client = await self._connected()
+                if not document["tool"]:
+                    return Trouble("the tools of the MCP server were not known yet", retry_after=0.0)
                 result = await client.call_tool(document["tool"], dict(document["arguments"]))
         except TimeoutError:
             return Trouble("the MCP server has not answered in time", is_late=True)

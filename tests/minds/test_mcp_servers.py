@@ -200,6 +200,23 @@ def test_a_server_that_ends_is_reached_again_when_it_is_back(tmp_path: Path, com
     assert after.provenance.fallbacks == 0
 
 
+@pytest.mark.slow
+def test_a_server_that_starts_slowly_is_asked_as_soon_as_its_tools_are_known(complaints: list[str]) -> None:
+    async def play() -> Any:
+        entrant = league.Ask(stdio_spec("sdk_2", "asks")).entrant()
+        assert entrant.session is not None
+        async with entrant.session():
+            # As after a greeting that ended before the server was up.
+            transport: Any = entrant.strategy.transport  # type: ignore[attr-defined]
+            await transport._drop()
+            transport._tools = ()
+            return await entrant.strategy.choose(call_for_a_move())  # type: ignore[misc]
+
+    value = asyncio.run(play())
+    assert value.choice == "1"
+    assert value.provenance.fallbacks == 0, value.conversation
+
+
 def test_without_the_package_the_user_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(CommandError, match=r"needs the extra mcp: pip install 'agent-league\[mcp\]'"):
