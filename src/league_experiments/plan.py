@@ -24,7 +24,7 @@ import msgspec
 from league.games import registry
 from league.games.contract import Game
 from league_experiments import sources
-from league_experiments.contenders import AskingContender, Contender, asks, entrant_of, title_of
+from league_experiments.contenders import AskingContender, Contender, asks, entrant_of, is_agent, title_of
 from league_experiments.series import MOVE_SECONDS, openings
 
 SERIES: Final = 1_000
@@ -205,6 +205,11 @@ class TournamentPlan:
     def asking(self) -> list[AskingContender]:
         """The contenders that ask somebody."""
         return [contender for contender in self.contenders if asks(contender)]
+
+    @property
+    def agents(self) -> list[str]:
+        """The addresses of contenders that run elsewhere."""
+        return [contender for contender in self.contenders if is_agent(contender)]
 
     @cached_property
     def facts(self) -> PlanFacts:

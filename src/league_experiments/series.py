@@ -149,6 +149,13 @@ def starts(plan: SeriesPlan, result: SeriesResult) -> Iterator[tuple[Start, str]
         yield Start(plan.opening(number), int(plan.first_seat(number))), moves
 
 
+class PlayedSeries(NamedTuple):
+    """A series, and how each match without chance began and went."""
+
+    result: SeriesResult
+    games: list[tuple[Start, str]]
+
+
 class StrategyFailed(Exception):  # noqa: N818 - something that happened in code of others, not an error of ours
     """A strategy did not make a legal choice."""
 
@@ -484,7 +491,7 @@ class _Match:
     def play(self) -> MatchEnd:
         """Play the match, let both strategies remember it, and return how it ended."""
         rules = self._plan.game.rules
-        state = self._open(rules)
+        state = self._plan.game.opened(self._plan.openings[self._plan.opening(self._number)])
         turn = 0
         while not self._failed:
             mover = rules.to_move(state)
@@ -537,13 +544,6 @@ class _Match:
             failure = side.remember(match)
             if failure is not None:
                 self._result.failures[f"{place} {failure}"] += 1
-
-    def _open(self, rules: Any) -> Any:
-        state = rules.start()
-        for move in self._plan.openings[self._plan.opening(self._number)]:
-            (seat,) = rules.to_move(state).seats
-            state = rules.play(state, {seat: move})
-        return state
 
     def _choices(self, state: Any, seats: Sequence[Seat], turn: int) -> dict[Seat, str]:
         rules = self._plan.game.rules

@@ -35,7 +35,7 @@ from league.games.contract import PLAYER_A, PLAYER_B
 from league.protocol.experiment import Provenance
 from league.terminal import CommandError
 from league_experiments import executors
-from league_experiments.contenders import Contender, entrant_of, notes_about
+from league_experiments.contenders import Contender, entrant_of, is_agent, notes_about
 from league_experiments.executors import Done, GivenExecutor, LocalWork
 from league_experiments.plan import PlanFacts, Shard, Task, TournamentPlan, game_named, openings_for
 from league_experiments.repeatability import Repeatability
@@ -335,6 +335,10 @@ def tournament(
         strategies = (strategies,)
     plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs, move_seconds)
     check(plan)
+    for agent in plan.agents:
+        raise CommandError(
+            f"{agent} is a running agent, and a tournament plays without servers: use `league compare` or `league spar`"
+        )
     order = Order(plan, executor, address, folder, resume, _shard(shard, folder))
     return off_the_loop(partial(run, order, progress or (lambda *_: None), on_match))
 
@@ -361,7 +365,7 @@ def _shard(text: str | None, folder: Path | None) -> Shard | None:
 
 
 def check(plan: TournamentPlan) -> None:
-    """Raise CommandError if the plan cannot be played."""
+    """Raise CommandError if the plan cannot be played. Agents that run elsewhere are not asked yet."""
     from league.hosting import players, require_game
 
     require_game(plan.game)
@@ -374,6 +378,8 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
+        if is_agent(contender):
+            continue
         entrant = entrant_of(contender)
         players.name_slips(entrant)
         players.refuse_unplayable(entrant, plan.game)

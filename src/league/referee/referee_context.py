@@ -22,7 +22,7 @@ from league.protocol.messages import (
     Message,
     RoundAnnouncement,
 )
-from league.referee.match import Docket, Match
+from league.referee.match import Docket, Match, Opening
 
 LONGEST_DETAIL = 300
 UNREAD = frozenset({"E034", "E035", "E037"})
@@ -44,6 +44,7 @@ class RefereeSettings:
     agents_config: Callable[[], Information | Refusal] | None = None
     draw_as: str | None = None
     """The winner of a draw in reports to managers by others; "null" for none, None to find out."""
+    opening: Opening = lambda _: ()
 
     @property
     def is_strict(self) -> bool:
