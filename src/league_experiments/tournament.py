@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final, NamedTuple, TypeVar
@@ -141,11 +141,6 @@ class Pair:
         """Return how the matches of a series ended, for the first and the second strategy of the pair."""
         ends = bytes(map(int, series.ends))
         return ends.translate(_ENDS_TABLE) if self.is_swapped else ends
-
-    def end(self, series: SeriesRecord, place: int) -> MatchEnd:
-        """Return how one match of a series ended, for the first and the second strategy of the pair."""
-        end = int(series.ends[place])
-        return MatchEnd(_SWAPPED_ENDS[end] if self.is_swapped else end)
 
     def place(self, place: int) -> int:
         """Return the place in the pair of a place in its series, and the other way round."""
@@ -282,12 +277,13 @@ class TournamentResult(ResultViews):
         start = place - place % length
         task = Task(pair, start, min(length, self.plan.meetings - start))
         record = self.store.record(self.plan.series(task).key)
-        return match_row(self.plan, self.played[pair], record, place - start)
+        return SeriesRows(self.plan, self.played[pair], record).row(place - start)
 
     def match_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the same rows, one after the other, which is faster."""
         for task in self.plan.tasks():
-            yield from match_rows(self.plan, self.played[task.pair], self.store.record(self.plan.series(task).key))
+            record = self.store.record(self.plan.series(task).key)
+            yield from SeriesRows(self.plan, self.played[task.pair], record)
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write everything to a folder, as `league tournament --to` does: JSON, CSV, and Parquet with pyarrow."""
@@ -535,38 +531,56 @@ class Tally:
             pair = self.pairs[task.pair]
             pair.add(record)
             if self._on_match is not None:
-                for row in match_rows(self.facts, pair, record):
+                for row in SeriesRows(self.facts, pair, record):
                     self._on_match(row)
             self._added += 1
 
 
-def match_rows(facts: PlanFacts, pair: Pair, series: SeriesRecord) -> Iterator[dict[str, Any]]:
-    """Yield the matches of a series as files and callbacks have them."""
-    for place in range(len(series.ends)):
-        yield match_row(facts, pair, series, place)
+class SeriesRows:
+    """The matches of a series as files and callbacks have them."""
+
+    # What all rows share is found once: a tournament may have millions of them.
+
+    def __init__(self, facts: PlanFacts, pair: Pair, series: SeriesRecord) -> None:
+        self._pair = pair
+        self._series = series
+        self._players = (facts.names[pair.first], facts.names[pair.second])
+        self._ends = pair.oriented_ends(series)
+        self._openings = _opening_texts(facts.game, facts.openings, facts.seed)
+        self._chance = series.chance or [""] * len(series.ends)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self.row, range(len(self._ends)))
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Return one match."""
+        pair = self._pair
+        series = self._series
+        first, second = self._players
+        number = series.start + place
+        row = {
+            "first": first,
+            "second": second,
+            "number": number + 1,
+            "player_a": self._players[pair.first_seat(number)],
+            "ended": _END_NAMES[self._ends[place]],
+            "opening": self._openings[number // 2 % pair.openings],
+            "moves": series.moves[place],
+            "chance": self._chance[place],
+            "seed": series.seed,
+        }
+        if series.scores:
+            row["points_of_first"] = series.scores[place][pair.place(0)]
+            row["points_of_second"] = series.scores[place][pair.place(1)]
+        return row
 
 
-def match_row(facts: PlanFacts, pair: Pair, series: SeriesRecord, place: int) -> dict[str, Any]:
-    """Return one match of a series."""
-    players = (facts.names[pair.first], facts.names[pair.second])
-    number = series.start + place
-    start = pair.start(number)
-    opening = openings_for(facts.game, facts.openings, facts.seed)[start.opening]
-    row = {
-        "first": players[0],
-        "second": players[1],
-        "number": number + 1,
-        "player_a": players[start.first_seat],
-        "ended": pair.end(series, place).name,
-        "opening": moves_text(opening),
-        "moves": series.moves[place],
-        "chance": series.chance[place] if series.chance else "",
-        "seed": series.seed,
-    }
-    if series.scores:
-        row["points_of_first"] = series.scores[place][pair.place(0)]
-        row["points_of_second"] = series.scores[place][pair.place(1)]
-    return row
+_END_NAMES: Final = tuple(end.name for end in MatchEnd)
+
+
+@lru_cache(maxsize=8)  # once for every series
+def _opening_texts(game: str, count: int, seed: int) -> tuple[str, ...]:
+    return tuple(moves_text(opening) for opening in openings_for(game, count, seed))
 
 
 def off_the_loop(work: Callable[[], R]) -> R:
