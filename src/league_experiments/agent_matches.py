@@ -102,6 +102,7 @@ class _Leg:
     async def open(self) -> None:
         """Start our own agents. CommandError if a guest cannot play."""
         self._client = HttpClient()
+        # Before any port is opened: without its guests a leg has no matches.
         for guest in self._sparring.fixtures.guests:
             findings = await probe_guest(self._sparring, guest, self._client)
             if findings.is_trouble or findings.is_elsewhere:
@@ -124,8 +125,12 @@ class _Leg:
             self._add(result, account)
             # With chance, equal moves are no sign that the two always play so.
             if not account.chance:
-                start = Start(self._opening(self._played), account.seat(self._ids[0]))
-                games.append((start, account.moves if result.ends[-1] in WHOLE else FAILED))
+                opening = self._opening(self._played)
+                start = Start(opening, account.seat(self._ids[0]))
+                moves = account.moves
+                if result.ends[-1] not in WHOLE:
+                    moves = FAILED
+                games.append((start, moves))
             self._played += 1
         return PlayedSeries(result, games)
 
@@ -136,7 +141,8 @@ class _Leg:
         if game_named(self._plan.game).scoring.by_margin:
             result.scores.append(account.points(self._ids))
         for fault in account.faults:
-            result.failures[f"{self._ids.index(fault.player_id)} {in_short(fault)}"] += 1
+            place = self._ids.index(fault.player_id)
+            result.failures[f"{place} {in_short(fault)}"] += 1
 
     async def _next_match(self) -> _Account:
         """Play a match. CommandError if it cannot count, because an agent has gone or fails all the time."""
@@ -223,11 +229,15 @@ class _Account:
         if len(faulted) == len(ids):
             return MatchEnd.BOTH_FAILED
         if faulted:
-            return MatchEnd.FIRST_FAILED if first in faulted else MatchEnd.SECOND_FAILED
+            if first in faulted:
+                return MatchEnd.FIRST_FAILED
+            return MatchEnd.SECOND_FAILED
         (decided,) = self._decisions
         if decided.winner is None:
             return MatchEnd.DRAW
-        return MatchEnd.FIRST_WON if decided.winner == first else MatchEnd.SECOND_WON
+        if decided.winner == first:
+            return MatchEnd.FIRST_WON
+        return MatchEnd.SECOND_WON
 
 
 E = TypeVar("E", bound=Event)

@@ -85,7 +85,8 @@ class _Chunk:
                 names=(self.plan.names[0], self.plan.names[1]),
             )
             first, second = self.plan.contenders
-            result = play(series, (maker(first, seed), maker(second, seed)))
+            makers = (maker(first, seed), maker(second, seed))
+            result = play(series, makers)
             results.append(PlayedSeries(result, list(starts(series, result))))
         return results
 
@@ -148,7 +149,12 @@ def _with_openings(plan: TournamentPlan, openings: int | None) -> TournamentPlan
     return plan
 
 
-def _run(plan: TournamentPlan, test: SequentialTest, length: int, progress: Progress) -> Comparison:
+def _run(
+    plan: TournamentPlan,
+    test: SequentialTest,
+    length: int,
+    progress: Progress,
+) -> Comparison:
     game = game_named(plan.game)
     repeats = _Repeats(PATIENCE * max(plan.openings, 1))
     matches = 0
@@ -175,21 +181,29 @@ def _series(plan: TournamentPlan, length: int) -> Generator[PlayedSeries, None, 
         yield from played_by_agents(plan, length)
         return
     chunk = length * CHUNK
-    tasks = [Task(0, start, min(chunk, plan.meetings - start)) for start in range(0, plan.meetings, chunk)]
+    tasks = []
+    # Several series to a task: one is played faster than it is handed out.
+    for start in range(0, plan.meetings, chunk):
+        matches = min(chunk, plan.meetings - start)
+        tasks.append(Task(0, start, matches))
     with ExitStack() as sessions:
         for contender in plan.asking:
             sessions.enter_context(contender.playing())
         workers = workers_for(plan, len(tasks))
-        for _, series in in_order(done(workers, _Chunk(plan, length), deque(tasks)), tasks):
+        played = done(workers, _Chunk(plan, length), deque(tasks))
+        for _, series in in_order(played, tasks):
             yield from series
 
 
 def _score(game: Game, result: SeriesResult) -> float:
     """Return the score of the new strategy in a series: the mean of its matches, from 0 to 1."""
     if game.scoring.by_margin:
-        shares = [0.5 + (mine - theirs) / (2 * game.scoring.most) for mine, theirs in result.scores]
-        return sum(shares) / len(shares)
-    return sum(_SCORES[MatchEnd(end)] for end in result.ends) / len(result.ends)
+        margins = [mine - theirs for mine, theirs in result.scores]
+        mean = sum(margins) / len(margins)
+        # From -1 to 1 times the largest margin, to 0 to 1.
+        return 0.5 + mean / (2 * game.scoring.most)
+    scores = [_SCORES[MatchEnd(end)] for end in result.ends]
+    return sum(scores) / len(scores)
 
 
 _SCORES: Final = {
@@ -246,6 +260,7 @@ def _comparison(
     played: Pair,
 ) -> Comparison:
     estimate = test.estimate()
+    # Decimals beyond the first are far below the error.
     interval = (round(estimate.low, 1), round(estimate.high, 1))
     document = {
         "decision": decision,

@@ -50,16 +50,19 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
     before = read_plan(folder)
     if before is not None and before.plan_digest != result.plan.digest:
         raise CommandError(f"{folder} holds another tournament: name another folder")
-    write_plan(folder, FolderPlan(result.plan, result.plan.digest, None, result.not_repeatable))
+    folder_plan = FolderPlan(result.plan, result.plan.digest, None, result.not_repeatable)
+    write_plan(folder, folder_plan)
     result.store.copy_to(folder / LINES)
     return write_tables(result, folder)
 
 
 def write_tables(result: TournamentResult, folder: Path) -> list[Path]:
     """Write everything as JSON, and the tables as CSV (and as Parquet where pyarrow is installed)."""
-    document = {name: value for name, value in result.document.items() if name != "seconds"}
+    document = {**result.document, "repeat": repeating(result)}
+    # The same tournament gives the same bytes, however long it took.
+    del document["seconds"]
     json_file = folder / "tournament.json"
-    text = json.dumps({**document, "repeat": repeating(result)}, indent=2)
+    text = json.dumps(document, indent=2)
     json_file.write_text(text + "\n", encoding="utf-8", newline="\n")
     written = [json_file]
     has_parquet = find_spec("pyarrow") is not None
@@ -135,8 +138,11 @@ def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
         tasks = [task for task in plan.tasks() if task.pair == number]
         for place in (0, 1):
             for task in tasks:
-                report = result.store.record(plan.series(task).key).minds.get(pair.place(place))
-                for conversation in report.conversations if report else ():
+                record = result.store.record(plan.series(task).key)
+                report = record.minds.get(pair.place(place))
+                if report is None:
+                    continue
+                for conversation in report.conversations:
                     facts = json.loads(conversation)
                     match = int(facts["match_id"].removeprefix("M"))
                     digest = hashlib.sha256(conversation.encode()).hexdigest()
@@ -146,7 +152,9 @@ def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
 def _write_json_lines(path: Path, table: Table) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for row in table.rows:
-            stream.write(json.dumps(dict(zip(table.head, row, strict=True)), ensure_ascii=False) + "\n")
+            values = dict(zip(table.head, row, strict=True))
+            line = json.dumps(values, ensure_ascii=False)
+            stream.write(f"{line}\n")
 
 
 @contextmanager
@@ -168,7 +176,8 @@ def _parquet_writer(path: Path, head: Sequence[str]) -> Iterator[WriteRows]:
 
         def write_rows(rows: Sequence[Sequence[object]]) -> None:
             nonlocal writer
-            part = pyarrow.table(dict(zip(head, zip(*rows, strict=True), strict=True)))
+            columns = zip(*rows, strict=True)
+            part = pyarrow.table(dict(zip(head, columns, strict=True)))
             # The first rows show the types of the columns.
             if writer is None:
                 writer = files.enter_context(parquet.ParquetWriter(path, part.schema))
