@@ -17,7 +17,7 @@ CORE = "league"
 USES = {
     "league_dashboard": {"league_records"},
     "league_demo": {"league_dashboard"},
-    "league_experiments": {"league_statistics"},
+    "league_experiments": {"league_statistics", "league_workshop"},
     "league_lab": {"league_audit"},
     "league_mcp": {"league_records"},
     "league_workshop": {"league_records"},

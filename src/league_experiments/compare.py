@@ -4,7 +4,8 @@ Theory of operation. Two strategies meet in short series, two matches by default
 Every series begins with new strategies that remember nothing, so series do not depend on each other, and the score of
 each is one observation for the test (league_statistics/sequential.py). Series are played ahead in several processes but
 judged in their order. The test ends with the first one that decides it, and later ones are not counted. So the same
-seed gives the same answer, whatever the number of processes.
+seed gives the same answer, whatever the number of processes. Agents that run elsewhere play over HTTP, one match after
+the other (`agent_matches.py`).
 
 In a game without chance, two strategies without chance repeat themselves. A series that plays what the same opening
 gave before, move for move, says nothing new and is not counted, as long as no opening ever went two ways. When nothing
@@ -20,14 +21,25 @@ from collections.abc import Generator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from league.games.contract import Game
 from league.terminal import CommandError
+from league_experiments.agent_matches import check_agents, played_by_agents
 from league_experiments.contenders import Contender, maker, notes_about
 from league_experiments.executors import done, in_order, refuse_unguarded_script, workers_for
 from league_experiments.plan import Task, TournamentPlan, game_named, openings_for
-from league_experiments.series import FAILED, MOVE_SECONDS, MatchEnd, SeriesPlan, SeriesResult, Start, play, starts
+from league_experiments.series import (
+    FAILED,
+    MOVE_SECONDS,
+    MatchEnd,
+    PlayedSeries,
+    SeriesPlan,
+    SeriesResult,
+    Start,
+    play,
+    starts,
+)
 from league_experiments.tournament import Pair, Progress, check, failure_rows, off_the_loop
 from league_statistics.sequential import FEWEST_PAIRS, Decision, SequentialTest
 
@@ -52,13 +64,6 @@ class Comparison:
     """All of it, as `league compare --json` prints it."""
 
 
-class PlayedSeries(NamedTuple):
-    """A series, and how each match without chance began and went."""
-
-    result: SeriesResult
-    games: list[tuple[Start, str]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     """Plays some series one after the other, in any process."""
@@ -80,7 +85,8 @@ class _Chunk:
                 names=(self.plan.names[0], self.plan.names[1]),
             )
             first, second = self.plan.contenders
-            result = play(series, (maker(first, seed), maker(second, seed)))
+            makers = (maker(first, seed), maker(second, seed))
+            result = play(series, makers)
             results.append(PlayedSeries(result, list(starts(series, result))))
         return results
 
@@ -106,8 +112,9 @@ def compare(
     say "better", however often anybody looks; if it is `elo1`, at most 5 % say "not_better". After `max_matches` the
     answer is "undecided". A series has `series` matches, an even number; a strategy remembers its series.
 
-    Strategies are given as to `league.tournament`, and a strategy may be compared with itself. LeagueError if it
-    cannot be played.
+    Strategies are given as to `league.tournament`, or as the addresses of agents that run, such as
+    "http://127.0.0.1:8101": then all matches are played over HTTP. A strategy may be compared with itself. LeagueError
+    if it cannot be played, or if an agent ends meanwhile.
     """
     refuse_unguarded_script()
     if not elo0 < elo1:
@@ -120,6 +127,8 @@ def compare(
         seed = int.from_bytes(os.urandom(4), "big")
     plan = TournamentPlan((new, old), game, max_matches, 0, seed, jobs, move_seconds)
     check(plan)
+    if plan.agents:
+        check_agents(plan)
     plan = _with_openings(plan, openings)
     test = SequentialTest(elo0, elo1)
     return off_the_loop(partial(_run, plan, test, series, progress or (lambda *_: None)))
@@ -140,7 +149,12 @@ def _with_openings(plan: TournamentPlan, openings: int | None) -> TournamentPlan
     return plan
 
 
-def _run(plan: TournamentPlan, test: SequentialTest, length: int, progress: Progress) -> Comparison:
+def _run(
+    plan: TournamentPlan,
+    test: SequentialTest,
+    length: int,
+    progress: Progress,
+) -> Comparison:
     game = game_named(plan.game)
     repeats = _Repeats(PATIENCE * max(plan.openings, 1))
     matches = 0
@@ -163,22 +177,33 @@ def _run(plan: TournamentPlan, test: SequentialTest, length: int, progress: Prog
 
 def _series(plan: TournamentPlan, length: int) -> Generator[PlayedSeries, None, None]:
     """Play series after series, and yield them in their order."""
+    if plan.agents:
+        yield from played_by_agents(plan, length)
+        return
     chunk = length * CHUNK
-    tasks = [Task(0, start, min(chunk, plan.meetings - start)) for start in range(0, plan.meetings, chunk)]
+    tasks = []
+    # Several series to a task: one is played faster than it is handed out.
+    for start in range(0, plan.meetings, chunk):
+        matches = min(chunk, plan.meetings - start)
+        tasks.append(Task(0, start, matches))
     with ExitStack() as sessions:
         for contender in plan.asking:
             sessions.enter_context(contender.playing())
         workers = workers_for(plan, len(tasks))
-        for _, series in in_order(done(workers, _Chunk(plan, length), deque(tasks)), tasks):
+        played = done(workers, _Chunk(plan, length), deque(tasks))
+        for _, series in in_order(played, tasks):
             yield from series
 
 
 def _score(game: Game, result: SeriesResult) -> float:
     """Return the score of the new strategy in a series: the mean of its matches, from 0 to 1."""
     if game.scoring.by_margin:
-        shares = [0.5 + (mine - theirs) / (2 * game.scoring.most) for mine, theirs in result.scores]
-        return sum(shares) / len(shares)
-    return sum(_SCORES[MatchEnd(end)] for end in result.ends) / len(result.ends)
+        margins = [mine - theirs for mine, theirs in result.scores]
+        mean = sum(margins) / len(margins)
+        # From -1 to 1 times the largest margin, to 0 to 1.
+        return 0.5 + mean / (2 * game.scoring.most)
+    scores = [_SCORES[MatchEnd(end)] for end in result.ends]
+    return sum(scores) / len(scores)
 
 
 _SCORES: Final = {
@@ -235,6 +260,7 @@ def _comparison(
     played: Pair,
 ) -> Comparison:
     estimate = test.estimate()
+    # Decimals beyond the first are far below the error.
     interval = (round(estimate.low, 1), round(estimate.high, 1))
     document = {
         "decision": decision,

@@ -12,6 +12,7 @@ from league.terminal import tables as terminal
 EXAMPLE = examples(
     "league compare ./new.py:Mine ./old.py:Mine --game connect_four",
     "league compare frequency random --elo0 0 --elo1 50 --seed 7 --json",
+    "league compare http://127.0.0.1:8101 http://127.0.0.1:8102 --elo1 100",
     note="The test stops by itself. A strategy that is no stronger than elo0 is called better in at most 5 % of all\n"
     "comparisons, however often you look; one that is stronger by elo1 is, in at least 95 %.",
 )
@@ -24,8 +25,12 @@ SENTENCES = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("new", metavar="NEW", help="the new strategy: a built-in name, module:Class or ./file.py:Class")
-    parser.add_argument("old", metavar="OLD", help="the strategy to beat")
+    parser.add_argument(
+        "new",
+        metavar="NEW",
+        help="the new strategy: a built-in name, module:Class, ./file.py:Class, or the URL of a running agent",
+    )
+    parser.add_argument("old", metavar="OLD", help="the strategy to beat, or the URL of a running agent")
     parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
     parser.add_argument(
         "--elo0", type=float, default=0.0, metavar="ELO", help="a gain that is not worth having (default: 0)"

@@ -31,7 +31,7 @@ class AskingContender(Protocol):
 
 
 Contender = str | type | Callable[[], Strategy] | AskingContender
-"""A strategy: its name, module:Class, something that makes one, or one that asks."""
+"""A strategy: its name, module:Class, something that makes one, or one that asks. Or the address of an agent."""
 
 
 ELSEWHERE: Final = {
@@ -48,6 +48,11 @@ def notes_about(contenders: Iterable[Contender], game: str) -> list[str]:
     if game == "even_odd":
         return []
     return [f"{name} is made for even_odd: in {game} it {ELSEWHERE[name]}." for name in ELSEWHERE if name in names]
+
+
+def is_agent(contender: Contender) -> TypeGuard[str]:
+    """Return True for the address of an agent that runs elsewhere."""
+    return isinstance(contender, str) and contender.startswith(("http://", "https://"))
 
 
 def asks(contender: Contender) -> TypeGuard[AskingContender]:

@@ -109,7 +109,9 @@ class LocalWork:
 
     def __call__(self, task: Task) -> bytes:
         series = self.facts.series(task)
-        return play_series(self.facts, task, (self.contenders[series.first], self.contenders[series.second]))
+        first = self.contenders[series.first]
+        second = self.contenders[series.second]
+        return play_series(self.facts, task, (first, second))
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,11 @@ class Lost(NamedTuple):
     error: BaseException
 
 
-def done(workers: Workers | None, work: Callable[[Task], R], waiting: deque[Task]) -> Generator[Done[R], None, None]:
+def done(
+    workers: Workers | None,
+    work: Callable[[Task], R],
+    waiting: deque[Task],
+) -> Generator[Done[R], None, None]:
     """Do all waiting tasks, and yield them as soon as they are done. More may be added meanwhile.
 
     CommandError if that is not possible.
@@ -314,7 +320,9 @@ def _until_broken(
                 task = flights.pop(future)
                 error = _error_of(future)
                 if isinstance(error, BrokenExecutor):
-                    return [Lost(task, error), *(Lost(flight, error) for flight in flights.values())]
+                    # With the pool, everything that it was given is lost.
+                    tasks = [task, *flights.values()]
+                    return [Lost(lost, error) for lost in tasks]
                 if error is None:
                     yield Done(task, _result_of(future))
                 else:

@@ -25,7 +25,9 @@ def run(args: argparse.Namespace) -> int:
     from league_experiments.tournament_command import result_lines, written_files
 
     result = merge(args.folders, args.to)
-    print_result(args.json, result.document, result_lines(result.document, written_files(Path(args.to))))
+    files = written_files(Path(args.to))
+    lines = result_lines(result.document, files)
+    print_result(args.json, result.document, lines)
     return 0
 
 

@@ -53,6 +53,7 @@ def merge(folders: Sequence[str | Path], to: str | Path) -> TournamentResult:
         facts = _common_plan(parts)
         store = _together(facts, parts)
         missing = [task for task in facts.tasks() if facts.series(task).key not in store]
+        # Before anything is written: half a tournament must not look like a whole one.
         if missing:
             raise CommandError(_named(facts, missing, parts))
         names = {name for part in parts for name in part.plan.not_repeatable}
@@ -72,15 +73,20 @@ def _part(folder: Path, opened: ExitStack) -> Part:
     plan = read_plan(folder)
     if plan is None:
         raise CommandError(f"{folder} does not hold a part of a tournament: there is no plan.json")
-    return Part(folder, plan, opened.enter_context(open_to_read(folder)))
+    store = opened.enter_context(open_to_read(folder))
+    return Part(folder, plan, store)
 
 
 def _common_plan(parts: list[Part]) -> PlanFacts:
     first = parts[0]
     for part in parts[1:]:
         if part.plan.plan_digest != first.plan.plan_digest:
-            before = _comparable(first.plan.plan)
-            difference = first_difference(before, _comparable(part.plan.plan), str(first.folder), str(part.folder))
+            difference = first_difference(
+                _comparable(first.plan.plan),
+                _comparable(part.plan.plan),
+                str(first.folder),
+                str(part.folder),
+            )
             raise CommandError(f"{part.folder} is of another plan than {first.folder}: {difference}")
     facts = first.plan.plan
     if registry.find(facts.game) is None:
@@ -90,7 +96,11 @@ def _common_plan(parts: list[Part]) -> PlanFacts:
 
 def _comparable(plan: PlanFacts) -> dict[str, Any]:
     names = [f"{strategy.name} ({strategy.digest[:8]})" for strategy in plan.strategies]
-    return {**plan.settings, "meetings": plan.meetings, "strategies": ", ".join(names)}
+    return {
+        **plan.settings,
+        "meetings": plan.meetings,
+        "strategies": ", ".join(names),
+    }
 
 
 def _together(facts: PlanFacts, parts: list[Part]) -> SeriesStore:
@@ -123,7 +133,9 @@ def _names(facts: PlanFacts, task: Task) -> tuple[str, str]:
 
 def _named(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> str:
     """Say which series are missing: by shards where whole ones are, and by pairs."""
-    pairs = sorted({" and ".join(_names(facts, task)) for task in missing})
+    # One pair has many series.
+    different_pairs = {" and ".join(_names(facts, task)) for task in missing}
+    pairs = sorted(different_pairs)
     named = "; ".join(pairs[:MOST_NAMED])
     if len(pairs) > MOST_NAMED:
         named += f"; and {len(pairs) - MOST_NAMED} more pairs"
@@ -136,9 +148,16 @@ def _named(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> str:
 
 def _missing_shards(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> list[Shard]:
     """Return the shards that the missing series belong to, if all folders are shards of the same count."""
-    counts = {(part.plan.shard or "").partition("/")[2] for part in parts}
-    count = counts.pop()
-    if counts or not count.isdecimal():
+    counts = set()
+    for part in parts:
+        _, _, count = (part.plan.shard or "").partition("/")
+        counts.add(count)
+    # Whole tournaments may be merged, too, and then there are no shards.
+    if len(counts) > 1 or not count.isdecimal():
         return []
-    shards = (Shard(number, int(count)) for number in range(1, int(count) + 1))
-    return [shard for shard in shards if not set(missing).isdisjoint(facts.shard(shard))]
+    shards = []
+    for number in range(1, int(count) + 1):
+        shard = Shard(number, int(count))
+        if not set(missing).isdisjoint(facts.shard(shard)):
+            shards.append(shard)
+    return shards

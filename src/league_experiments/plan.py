@@ -24,7 +24,7 @@ import msgspec
 from league.games import registry
 from league.games.contract import Game
 from league_experiments import sources
-from league_experiments.contenders import AskingContender, Contender, asks, entrant_of, title_of
+from league_experiments.contenders import AskingContender, Contender, asks, entrant_of, is_agent, title_of
 from league_experiments.series import MOVE_SECONDS, openings
 
 SERIES: Final = 1_000
@@ -132,18 +132,23 @@ class PlanFacts(msgspec.Struct, frozen=True, dict=True):
         tasks: list[Task] = []
         for pair in range(len(self.pairs)):
             length = self.length(pair)
-            starts = range(0, self.meetings, length)
-            tasks += [Task(pair, start, min(length, self.meetings - start)) for start in starts]
+            for start in range(0, self.meetings, length):
+                matches = min(length, self.meetings - start)
+                tasks.append(Task(pair, start, matches))
         return tasks
 
     def shard(self, shard: Shard) -> list[Task]:
         """Return the series of one shard. They are dealt out by their keys: each shard has some of every pair."""
-        tasks = sorted(self.tasks(), key=lambda task: self.series(task).key)
+        tasks = self.tasks()
+        # Keys are digests, so this shuffles them, the same way on every machine.
+        tasks.sort(key=lambda task: self.series(task).key)
         return sorted(tasks[shard.number - 1 :: shard.of])
 
     def length(self, pair: int) -> int:
         """Return how many matches a whole series of a pair has."""
-        if any(self.strategies[place].asks for place in self.pairs[pair]):
+        first, second = self.pairs[pair]
+        # Whoever asks need not wait for the match before: it remembers none.
+        if self.strategies[first].asks or self.strategies[second].asks:
             return 1
         return SERIES
 
@@ -157,14 +162,24 @@ class PlanFacts(msgspec.Struct, frozen=True, dict=True):
         first, second = self.pairs[task.pair]
         if self.is_swapped(task.pair):
             first, second = second, first
-        digests = (self.strategies[first].digest, self.strategies[second].digest)
-        seed = _digest("/".join(("series", str(self.seed), self.game, *digests, str(task.start))).encode())
+        content = (
+            "series",
+            str(self.seed),
+            self.game,
+            self.strategies[first].digest,
+            self.strategies[second].digest,
+            str(task.start),
+        )
+        seed = _digest("/".join(content).encode())
+        # Settings that change results but not the seed are part of the key alone.
         conditions = (seed, task.matches, *self.settings.values())
-        return Series(_digest(msgspec.json.encode(conditions)), seed, first, second, task.start, task.matches)
+        key = _digest(msgspec.json.encode(conditions))
+        return Series(key, seed, first, second, task.start, task.matches)
 
 
 def pairs_of(count: int) -> list[Places]:
-    return [Places(first, second) for first, second in combinations(range(count), 2)]
+    places = combinations(range(count), 2)
+    return [Places(first, second) for first, second in places]
 
 
 def _digest(data: bytes) -> str:
@@ -205,6 +220,11 @@ class TournamentPlan:
     def asking(self) -> list[AskingContender]:
         """The contenders that ask somebody."""
         return [contender for contender in self.contenders if asks(contender)]
+
+    @property
+    def agents(self) -> list[str]:
+        """The addresses of contenders that run elsewhere."""
+        return [contender for contender in self.contenders if is_agent(contender)]
 
     @cached_property
     def facts(self) -> PlanFacts:

@@ -53,7 +53,8 @@ class Recorder:
 
     def choose(self, turn: Turn) -> Answer | Awaitable[Answer]:
         # Noted first: a choice that fails is a difference, too.
-        self._choices.append(Choice(turn.match_id, turn.number, self._place, ""))
+        choice = Choice(turn.match_id, turn.number, self._place, "")
+        self._choices.append(choice)
         answer: Any = self._strategy.choose(turn)
         if not isinstance(answer, str) and inspect.isawaitable(answer):
             return self._waited(answer)
@@ -64,7 +65,8 @@ class Recorder:
 
     def _noted(self, answer: Answer) -> Answer:
         choice = answer.choice if isinstance(answer, Considered) else answer
-        self._choices[-1] = self._choices[-1]._replace(choice=str(choice))
+        noted = self._choices[-1]
+        self._choices[-1] = noted._replace(choice=str(choice))
         return answer
 
 
@@ -91,9 +93,13 @@ class Repeatability:
         places = {series.first, series.second}
         if not places & self._waiting:
             return None
-        matches = min(len(record.ends), max(FEWEST, len(record.ends) // SHARE))
-        ends = record.ends[:matches]
-        whole = next((place for place, end in enumerate(ends) if int(end) not in WHOLE), matches)
+        matches = max(FEWEST, len(record.ends) // SHARE)
+        whole = 0
+        # A failure may have taken all of its time.
+        for end in record.ends[:matches]:
+            if int(end) not in WHOLE:
+                break
+            whole += 1
         if whole == 0:
             return None
         self._waiting -= places
@@ -108,7 +114,9 @@ class Repeatability:
         for moves, again in zip(record.moves, matches.values(), strict=False):
             places = _differing(_moves_in(moves), again)
             if places:
-                self._caught |= {(series.first, series.second)[place] for place in places}
+                strategies = (series.first, series.second)
+                self._caught |= {strategies[place] for place in places}
+                # Whatever comes after a difference may be its consequence.
                 return
 
     def warn(self) -> None:

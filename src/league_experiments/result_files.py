@@ -10,7 +10,8 @@ import csv
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,10 @@ from league_experiments.series_store import LINES, FolderPlan, read_plan, write_
 from league_experiments.tournament import TournamentResult
 
 ROWS_AT_ONCE: Final = 20_000
-"""Rows of a Parquet file that are in memory together."""
+"""Rows of a table that are in memory together."""
+
+WriteRows = Callable[[Sequence[Sequence[object]]], None]
+"""Writes some rows to a file."""
 
 
 class Table(NamedTuple):
@@ -46,16 +50,19 @@ def write(result: TournamentResult, folder: Path) -> list[Path]:
     before = read_plan(folder)
     if before is not None and before.plan_digest != result.plan.digest:
         raise CommandError(f"{folder} holds another tournament: name another folder")
-    write_plan(folder, FolderPlan(result.plan, result.plan.digest, None, result.not_repeatable))
+    folder_plan = FolderPlan(result.plan, result.plan.digest, None, result.not_repeatable)
+    write_plan(folder, folder_plan)
     result.store.copy_to(folder / LINES)
     return write_tables(result, folder)
 
 
 def write_tables(result: TournamentResult, folder: Path) -> list[Path]:
     """Write everything as JSON, and the tables as CSV (and as Parquet where pyarrow is installed)."""
-    document = {name: value for name, value in result.document.items() if name != "seconds"}
+    document = {**result.document, "repeat": repeating(result)}
+    # The same tournament gives the same bytes, however long it took.
+    del document["seconds"]
     json_file = folder / "tournament.json"
-    text = json.dumps({**document, "repeat": repeating(result)}, indent=2)
+    text = json.dumps(document, indent=2)
     json_file.write_text(text + "\n", encoding="utf-8", newline="\n")
     written = [json_file]
     has_parquet = find_spec("pyarrow") is not None
@@ -66,16 +73,23 @@ def write_tables(result: TournamentResult, folder: Path) -> list[Path]:
         written.append(json_lines_file)
         names.append("conversations")
     for name in names:
-        # Conversations are long: nobody looks at them in a spreadsheet.
-        if name != "conversations":
-            csv_file = folder / f"{name}.csv"
-            _write_csv(csv_file, _table(result, name))
-            written.append(csv_file)
-        # A table can be read once, so it is made anew.
-        if has_parquet:
-            parquet_file = folder / f"{name}.parquet"
-            _write_parquet(parquet_file, _table(result, name))
-            written.append(parquet_file)
+        with ExitStack() as files:
+            table = _table(result, name)
+            writers: list[WriteRows] = []
+            # Conversations are long: nobody looks at them in a spreadsheet.
+            if name != "conversations":
+                csv_file = folder / f"{name}.csv"
+                writers.append(files.enter_context(_csv_writer(csv_file, table.head)))
+                written.append(csv_file)
+            if has_parquet:
+                parquet_file = folder / f"{name}.parquet"
+                writers.append(files.enter_context(_parquet_writer(parquet_file, table.head)))
+                written.append(parquet_file)
+            # Each row is made once for all files: that takes longer than writing it.
+            rows = iter(table.rows)
+            while batch := list(islice(rows, ROWS_AT_ONCE)):
+                for write_rows in writers:
+                    write_rows(batch)
     return written
 
 
@@ -124,8 +138,11 @@ def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
         tasks = [task for task in plan.tasks() if task.pair == number]
         for place in (0, 1):
             for task in tasks:
-                report = result.store.record(plan.series(task).key).minds.get(pair.place(place))
-                for conversation in report.conversations if report else ():
+                record = result.store.record(plan.series(task).key)
+                report = record.minds.get(pair.place(place))
+                if report is None:
+                    continue
+                for conversation in report.conversations:
                     facts = json.loads(conversation)
                     match = int(facts["match_id"].removeprefix("M"))
                     digest = hashlib.sha256(conversation.encode()).hexdigest()
@@ -135,28 +152,35 @@ def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
 def _write_json_lines(path: Path, table: Table) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for row in table.rows:
-            stream.write(json.dumps(dict(zip(table.head, row, strict=True)), ensure_ascii=False) + "\n")
+            values = dict(zip(table.head, row, strict=True))
+            line = json.dumps(values, ensure_ascii=False)
+            stream.write(f"{line}\n")
 
 
-def _write_csv(path: Path, table: Table) -> None:
+@contextmanager
+def _csv_writer(path: Path, head: Sequence[str]) -> Iterator[WriteRows]:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(table.head)
-        writer.writerows(table.rows)
+        writer.writerow(head)
+        yield writer.writerows
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+@contextmanager
+def _parquet_writer(path: Path, head: Sequence[str]) -> Iterator[WriteRows]:
     # An extra that few have installed.
     import pyarrow
     from pyarrow import parquet
 
-    rows = iter(table.rows)
-    writer = None
-    while batch := list(islice(rows, ROWS_AT_ONCE)):
-        columns = dict(zip(table.head, zip(*batch, strict=True), strict=True))
-        part = pyarrow.table(columns)
-        if writer is None:
-            writer = parquet.ParquetWriter(path, part.schema)
-        writer.write_table(part)
-    if writer is not None:
-        writer.close()
+    with ExitStack() as files:
+        writer: Any = None
+
+        def write_rows(rows: Sequence[Sequence[object]]) -> None:
+            nonlocal writer
+            columns = zip(*rows, strict=True)
+            part = pyarrow.table(dict(zip(head, columns, strict=True)))
+            # The first rows show the types of the columns.
+            if writer is None:
+                writer = files.enter_context(parquet.ParquetWriter(path, part.schema))
+            writer.write_table(part)
+
+        yield write_rows

@@ -112,6 +112,7 @@ class ResultViews:
             raise CommandError(f"there is no table {table!r}; choose one of {', '.join(TABLES)}")
         if find_spec(library) is None:
             raise CommandError(f"{library} is not installed: pip install {library}")
+        # All tables but the ratings are there already.
         rows = self.ratings() if table == "ratings" else getattr(self, table)
         return import_module(library).DataFrame(columns(rows))
 
@@ -122,9 +123,11 @@ class ResultViews:
         lines = [_html_row("th", head)]
         for row in self.standings:
             low, high = row["interval"]
-            counts = [str(row[name]) for name in COUNTS]
-            points = f"{row['points_per_match']:.3f}"
-            lines.append(_html_row("td", [row["strategy"], *counts, points, f"{low:.3f} … {high:.3f}"]))
+            cells = [row["strategy"]]
+            cells += [str(row[name]) for name in COUNTS]
+            cells.append(f"{row['points_per_match']:.3f}")
+            cells.append(f"{low:.3f} … {high:.3f}")
+            lines.append(_html_row("td", cells))
         caption = f"{document['matches']} matches of {document['game']}, seed {document['seed']}"
         return f"<table><caption>{escape(caption)}</caption>{''.join(lines)}</table>"
 

@@ -60,10 +60,13 @@ class RunningLeague:
         CommandError if the league cannot go on.
         """
         assert self._host is not None, "it was started"
-        over = asyncio.create_task(serving.all_over([self._host.running], lambda _: self._is_over()))
+        manager = self._host.running
+        ending = serving.all_over([manager], lambda _: self._is_over())
+        over = asyncio.create_task(ending)
         try:
             while not over.done():
-                unfinished = [task for task in (*self._manager, *self._members) if not task.done()]
+                tasks = (*self._manager, *self._members)
+                unfinished = [task for task in tasks if not task.done()]
                 await asyncio.wait((over, *unfinished), return_when=asyncio.FIRST_COMPLETED)
                 self.raise_failure()
             over.result()

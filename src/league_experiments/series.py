@@ -109,7 +109,9 @@ class MindReport(NamedTuple):
     provenance: Provenance
 
     def plus(self, other: MindReport) -> MindReport:
-        return MindReport(self.conversations + other.conversations, self.provenance.plus(other.provenance))
+        conversations = self.conversations + other.conversations
+        provenance = self.provenance.plus(other.provenance)
+        return MindReport(conversations, provenance)
 
 
 @dataclass(slots=True)
@@ -147,6 +149,13 @@ def starts(plan: SeriesPlan, result: SeriesResult) -> Iterator[tuple[Start, str]
         number = plan.start + place
         moves = result.moves[place] if end in WHOLE else FAILED
         yield Start(plan.opening(number), int(plan.first_seat(number))), moves
+
+
+class PlayedSeries(NamedTuple):
+    """A series, and how each match without chance began and went."""
+
+    result: SeriesResult
+    games: list[tuple[Start, str]]
 
 
 class StrategyFailed(Exception):  # noqa: N818 - something that happened in code of others, not an error of ours
@@ -431,7 +440,11 @@ def play(plan: SeriesPlan, make: tuple[Make, Make]) -> SeriesResult:
     # One loop for the whole series: a strategy may keep connections that belong to it.
     with asyncio.Runner() as runner, watching(plan.move_seconds) as watch:
         waiter = Waiter(runner)
-        sides = tuple(Side(plan, place, make[place](), waiter.wait, watch) for place in (0, 1))
+        make_first, make_second = make
+        sides = (
+            Side(plan, 0, make_first(), waiter.wait, watch),
+            Side(plan, 1, make_second(), waiter.wait, watch),
+        )
         result = SeriesResult()
         dice = Random(plan.seed)
         for number in range(plan.start, plan.start + plan.count):
@@ -484,7 +497,8 @@ class _Match:
     def play(self) -> MatchEnd:
         """Play the match, let both strategies remember it, and return how it ended."""
         rules = self._plan.game.rules
-        state = self._open(rules)
+        opening = self._plan.openings[self._plan.opening(self._number)]
+        state = self._plan.game.opened(opening)
         turn = 0
         while not self._failed:
             mover = rules.to_move(state)
@@ -517,7 +531,10 @@ class _Match:
     def _count_score(self, outcome: Outcome | None, winner: Seat | None) -> None:
         returns = () if outcome is None else outcome.returns
         score = self._plan.game.scoring.points(winner, bool(self._failed), returns)
-        self._result.scores.append(score if self._seat == PLAYER_A else score[::-1])
+        if self._seat == PLAYER_B:
+            # The first strategy comes first, wherever it sits.
+            score = score[::-1]
+        self._result.scores.append(score)
 
     def _draw(self, mover: Mover) -> int:
         """Let chance move: the number of an event, or a number from 1 to 10."""
@@ -537,13 +554,6 @@ class _Match:
             failure = side.remember(match)
             if failure is not None:
                 self._result.failures[f"{place} {failure}"] += 1
-
-    def _open(self, rules: Any) -> Any:
-        state = rules.start()
-        for move in self._plan.openings[self._plan.opening(self._number)]:
-            (seat,) = rules.to_move(state).seats
-            state = rules.play(state, {seat: move})
-        return state
 
     def _choices(self, state: Any, seats: Sequence[Seat], turn: int) -> dict[Seat, str]:
         rules = self._plan.game.rules
@@ -593,7 +603,9 @@ class _Match:
         if len(self._failed) == len(SEATS):
             return MatchEnd.BOTH_FAILED
         if self._failed:
-            return MatchEnd.FIRST_FAILED if self._seat in self._failed else MatchEnd.SECOND_FAILED
+            if self._seat in self._failed:
+                return MatchEnd.FIRST_FAILED
+            return MatchEnd.SECOND_FAILED
         if winner is None:
             return MatchEnd.DRAW
         if winner == self._seat:

@@ -148,7 +148,12 @@ def scan(stream: IO[bytes], name: str) -> Scanned:
 class SeriesStore:
     """Lines that can be found by the keys of their series."""
 
-    def __init__(self, stream: IO[bytes], lines: dict[str, _Line] | None = None, lock: FileLock | None = None) -> None:
+    def __init__(
+        self,
+        stream: IO[bytes],
+        lines: dict[str, _Line] | None = None,
+        lock: FileLock | None = None,
+    ) -> None:
         self._stream = stream
         self._lines = lines or {}
         self._lock = lock
@@ -174,7 +179,10 @@ class SeriesStore:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -283,13 +291,15 @@ def read_plan(folder: Path) -> FolderPlan | None:
 
 def write_plan(folder: Path, plan: FolderPlan) -> None:
     """Write the plan of a folder. The file is always whole."""
-    data = msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+    content = msgspec.json.encode(plan)
+    data = msgspec.json.format(content, indent=2) + b"\n"
     path = folder / PLAN
     beside = path.with_name(f"{path.name}.new")
     with beside.open("wb") as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
+    # A kill before this line leaves the old plan.
     beside.replace(path)
 
 
@@ -316,8 +326,12 @@ def open_folder(folder: Path, facts: PlanFacts, shard: Shard | None, resume: boo
             scanned = scan(reading, str(path))
         stream = path.open("r+b", buffering=0)
         stream.truncate(scanned.length)
-        kept = before.not_repeatable if before is not None else ()
-        write_plan(folder, FolderPlan(facts, facts.digest, str(shard) if shard else None, kept))
+        not_repeatable: tuple[str, ...] = ()
+        # Strategies that were caught before stay caught.
+        if before is not None:
+            not_repeatable = before.not_repeatable
+        shard_name = str(shard) if shard else None
+        write_plan(folder, FolderPlan(facts, facts.digest, shard_name, not_repeatable))
         return SeriesStore(stream, scanned.lines, lock)
     except BaseException:
         lock.release()
@@ -329,8 +343,11 @@ def _require_same(folder: Path, before: FolderPlan, facts: PlanFacts, shard: Sha
     difference = first_difference(before.plan.settings, facts.settings, str(folder), "this tournament")
     if difference is not None:
         raise CommandError(f"{folder} holds another tournament: {difference}. Name another folder")
-    if before.shard != (str(shard) if shard else None):
-        name = f"shard {before.shard}" if before.shard else "a whole tournament"
+    ours = str(shard) if shard else None
+    if before.shard != ours:
+        name = "a whole tournament"
+        if before.shard:
+            name = f"shard {before.shard}"
         raise CommandError(f"{folder} holds {name}: give every shard a folder of its own")
 
 

@@ -236,7 +236,10 @@ def _imported(source: bytes) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [node.module] if node.module else [alias.name for alias in node.names]
+            names = [alias.name for alias in node.names]
+            # Without a module, as in `from . import helper`, the names are modules.
+            if node.module:
+                names = [node.module]
         elif isinstance(node, ast.Call) and _imports(node):
             names = [argument.value for argument in node.args[:1] if _is_text(argument)]  # type: ignore[attr-defined]
         for name in names:
@@ -271,7 +274,10 @@ def _folder_files(folder: Path) -> list[Path]:
     files = []
     for file in sorted(folder.rglob("*")):
         parts = file.relative_to(folder).parts
-        if file.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
+        is_hidden = any(part.startswith(".") for part in parts)
+        if is_hidden or "__pycache__" in parts:
+            continue
+        if file.is_file():
             files.append(file)
     return files
 
@@ -321,7 +327,10 @@ def ship(contender: Contender) -> Shipped:
 
 def _file_of(contender: object) -> Path | None:
     """Return the file that defines a class or a function at its top level, unless it is installed."""
-    if not isinstance(contender, type | FunctionType) or "." in contender.__qualname__ or "<" in contender.__qualname__:
+    if not isinstance(contender, type | FunctionType):
+        return None
+    # Other processes find only what is at the top level: not Outer.Inner, and not <lambda>.
+    if "." in contender.__qualname__ or "<" in contender.__qualname__:
         return None
     module = sys.modules.get(contender.__module__)
     file = getattr(module, "__file__", None)
@@ -370,9 +379,11 @@ def ship_game(name: str) -> Shipped:
     origin = _origin(target.partition(":")[0])
     assert origin is not None, "it was imported"
     # Whatever else it needs must be installed there.
-    return Shipped(
-        "files", target, {path.relative_to(origin.folder).as_posix(): path.read_bytes() for path in origin.files}
-    )
+    files = {}
+    for path in origin.files:
+        name_there = path.relative_to(origin.folder).as_posix()
+        files[name_there] = path.read_bytes()
+    return Shipped("files", target, files)
 
 
 def _game_target(name: str) -> str:

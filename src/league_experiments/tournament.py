@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final, NamedTuple, TypeVar
@@ -35,7 +35,7 @@ from league.games.contract import PLAYER_A, PLAYER_B
 from league.protocol.experiment import Provenance
 from league.terminal import CommandError
 from league_experiments import executors
-from league_experiments.contenders import Contender, entrant_of, notes_about
+from league_experiments.contenders import Contender, entrant_of, is_agent, notes_about
 from league_experiments.executors import Done, GivenExecutor, LocalWork
 from league_experiments.plan import PlanFacts, Shard, Task, TournamentPlan, game_named, openings_for
 from league_experiments.repeatability import Repeatability
@@ -133,23 +133,23 @@ class Pair:
             minds = self.result.minds
             before = minds.get(self.place(place), Provenance(choices=0))
             minds[self.place(place)] = before.plus(report.provenance)
+        points_of_first, points_of_second = self.result.points
         for score in series.scores:
-            self.result.points[0].append(score[self.place(0)])
-            self.result.points[1].append(score[self.place(1)])
+            points_of_first.append(score[self.place(0)])
+            points_of_second.append(score[self.place(1)])
 
     def oriented_ends(self, series: SeriesRecord) -> bytes:
         """Return how the matches of a series ended, for the first and the second strategy of the pair."""
         ends = bytes(map(int, series.ends))
-        return ends.translate(_ENDS_TABLE) if self.is_swapped else ends
-
-    def end(self, series: SeriesRecord, place: int) -> MatchEnd:
-        """Return how one match of a series ended, for the first and the second strategy of the pair."""
-        end = int(series.ends[place])
-        return MatchEnd(_SWAPPED_ENDS[end] if self.is_swapped else end)
+        if self.is_swapped:
+            return ends.translate(_ENDS_TABLE)
+        return ends
 
     def place(self, place: int) -> int:
         """Return the place in the pair of a place in its series, and the other way round."""
-        return 1 - place if self.is_swapped else place
+        if self.is_swapped:
+            return 1 - place
+        return place
 
     def first_seat(self, number: int) -> int:
         """Return the seat of the first strategy in match `number`, counted from 0."""
@@ -163,7 +163,9 @@ class Pair:
     def numbers(self, start: Start) -> slice:
         """Return the numbers of the matches that begin in one way."""
         # The seats change with every match, the openings after every two.
-        return slice(2 * start.opening + (start.first_seat + self.is_swapped) % 2, None, 2 * self.openings)
+        seat_of_series = (start.first_seat + self.is_swapped) % 2
+        first_number = 2 * start.opening + seat_of_series
+        return slice(first_number, None, 2 * self.openings)
 
     def is_always_the_same(self, start: Start) -> bool:
         """Return True if all matches that began so went the same way, often enough to say that they always will."""
@@ -280,14 +282,19 @@ class TournamentResult(ResultViews):
     def _match_row(self, pair: int, place: int) -> dict[str, Any]:
         length = self.plan.length(pair)
         start = place - place % length
-        task = Task(pair, start, min(length, self.plan.meetings - start))
-        record = self.store.record(self.plan.series(task).key)
-        return match_row(self.plan, self.played[pair], record, place - start)
+        # The last series of a pair may be shorter.
+        matches = min(length, self.plan.meetings - start)
+        series = self.plan.series(Task(pair, start, matches))
+        record = self.store.record(series.key)
+        rows = SeriesRows(self.plan, self.played[pair], record)
+        return rows.row(place - start)
 
     def match_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the same rows, one after the other, which is faster."""
         for task in self.plan.tasks():
-            yield from match_rows(self.plan, self.played[task.pair], self.store.record(self.plan.series(task).key))
+            series = self.plan.series(task)
+            pair = self.played[task.pair]
+            yield from SeriesRows(self.plan, pair, self.store.record(series.key))
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write everything to a folder, as `league tournament --to` does: JSON, CSV, and Parquet with pyarrow."""
@@ -335,6 +342,10 @@ def tournament(
         strategies = (strategies,)
     plan = TournamentPlan(tuple(strategies), game, meetings, openings, seed, jobs, move_seconds)
     check(plan)
+    for agent in plan.agents:
+        raise CommandError(
+            f"{agent} is a running agent, and a tournament plays without servers: use `league compare` or `league spar`"
+        )
     order = Order(plan, executor, address, folder, resume, _shard(shard, folder))
     return off_the_loop(partial(run, order, progress or (lambda *_: None), on_match))
 
@@ -353,7 +364,8 @@ def _shard(text: str | None, folder: Path | None) -> Shard | None:
     if text is None:
         return None
     number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+    is_number = number.isdecimal() and count.isdecimal()
+    if not is_number or not 1 <= int(number) <= int(count):
         raise CommandError(f"a shard is written as 2/7, counted from 1, and not {text!r}")
     if folder is None:
         raise CommandError("a shard needs a folder for its series, which are merged later: name one with --to")
@@ -361,7 +373,7 @@ def _shard(text: str | None, folder: Path | None) -> Shard | None:
 
 
 def check(plan: TournamentPlan) -> None:
-    """Raise CommandError if the plan cannot be played."""
+    """Raise CommandError if the plan cannot be played. Agents that run elsewhere are not asked yet."""
     from league.hosting import players, require_game
 
     require_game(plan.game)
@@ -374,6 +386,8 @@ def check(plan: TournamentPlan) -> None:
         raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.
     for contender in plan.contenders:
+        if is_agent(contender):
+            continue
         entrant = entrant_of(contender)
         players.name_slips(entrant)
         players.refuse_unplayable(entrant, plan.game)
@@ -401,7 +415,9 @@ def run(order: Order, progress: Progress, on_match: OnMatch | None) -> Tournamen
     """Play what is missing, and return the results."""
     started = time.monotonic()
     facts = order.plan.facts
-    tasks = facts.tasks() if order.shard is None else facts.shard(order.shard)
+    tasks = facts.tasks()
+    if order.shard is not None:
+        tasks = facts.shard(order.shard)
     matches = sum(task.matches for task in tasks)
     place = (order.folder or Path(gettempdir())) / LINES
     with _open_store(order) as store:
@@ -415,6 +431,7 @@ def run(order: Order, progress: Progress, on_match: OnMatch | None) -> Tournamen
         with closing(_played(order, missing)) as done:
             for task, line in done:
                 series = facts.series(task)
+                # It was played before, and its results are stored.
                 if task.replayed:
                     repeatability.compare(series, store.record(series.key), line)
                     continue
@@ -448,12 +465,16 @@ def _played(order: Order, tasks: deque[Task]) -> Generator[Done[bytes], None, No
         if order.executor in (None, executors.LOCAL):
             for contender in plan.asking:
                 sessions.enter_context(contender.playing())
-            yield from executors.done(executors.workers_for(plan, len(tasks)), work, tasks)
-        elif executors.is_in_process(order.executor):
-            yield from executors.done(executors.workers_of(order.executor, order.address), work, tasks)
+            own_workers = executors.workers_for(plan, len(tasks))
+            yield from executors.done(own_workers, work, tasks)
+            return
+        workers = executors.workers_of(order.executor, order.address)
+        if executors.is_in_process(order.executor):
+            yield from executors.done(workers, work, tasks)
         else:
-            workers = executors.workers_of(order.executor, order.address)
-            yield from executors.done(workers, executors.shipped_work(plan), tasks)
+            # Other machines do not know our files.
+            shipped_work = executors.shipped_work(plan)
+            yield from executors.done(workers, shipped_work, tasks)
 
 
 def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
@@ -464,9 +485,11 @@ def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds:
         before = read_plan(order.folder)
         assert before is not None, "it was written when the folder was opened"
         # Strategies that were caught before stay caught.
-        not_repeatable = tuple(name for name in facts.names if name in {*before.not_repeatable, *not_repeatable})
+        caught = {*before.not_repeatable, *not_repeatable}
+        not_repeatable = tuple(name for name in facts.names if name in caught)
         shard = str(order.shard) if order.shard else None
-        write_plan(order.folder, FolderPlan(facts, facts.digest, shard, not_repeatable))
+        folder_plan = FolderPlan(facts, facts.digest, shard, not_repeatable)
+        write_plan(order.folder, folder_plan)
         store.arrange_in(order.folder)
     if order.shard is not None:
         document = _shard_document(facts, order.shard, tally, seconds)
@@ -484,7 +507,8 @@ def result_of(tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> 
     document = _document(tally.facts, tally.pairs, seconds)
     document["not_repeatable"] = list(not_repeatable)
     # A strategy that plays several times is numbered.
-    document["notes"] = notes_about([name.partition(" (")[0] for name in tally.facts.names], tally.facts.game)
+    titles = [name.partition(" (")[0] for name in tally.facts.names]
+    document["notes"] = notes_about(titles, tally.facts.game)
     return TournamentResult(document, tally.pairs, tally.facts, tally.store, not_repeatable)
 
 
@@ -506,15 +530,21 @@ class Tally:
     """Adds series to the results, in the order of the plan, as soon as the store has them."""
 
     def __init__(
-        self, facts: PlanFacts, store: SeriesStore, tasks: list[Task], on_match: OnMatch | None = None
+        self,
+        facts: PlanFacts,
+        store: SeriesStore,
+        tasks: list[Task],
+        on_match: OnMatch | None = None,
     ) -> None:
         self.facts = facts
         self.store = store
         self.tasks = tasks
-        self.pairs = [
-            Pair(places.first, places.second, facts.is_swapped(number), max(facts.openings, 1))
-            for number, places in enumerate(facts.pairs)
-        ]
+        self.pairs = []
+        # Without openings, every match begins in the same way.
+        openings = max(facts.openings, 1)
+        for number, (first, second) in enumerate(facts.pairs):
+            is_swapped = facts.is_swapped(number)
+            self.pairs.append(Pair(first, second, is_swapped, openings))
         self._on_match = on_match
         self._added = 0
 
@@ -529,38 +559,56 @@ class Tally:
             pair = self.pairs[task.pair]
             pair.add(record)
             if self._on_match is not None:
-                for row in match_rows(self.facts, pair, record):
+                for row in SeriesRows(self.facts, pair, record):
                     self._on_match(row)
             self._added += 1
 
 
-def match_rows(facts: PlanFacts, pair: Pair, series: SeriesRecord) -> Iterator[dict[str, Any]]:
-    """Yield the matches of a series as files and callbacks have them."""
-    for place in range(len(series.ends)):
-        yield match_row(facts, pair, series, place)
+class SeriesRows:
+    """The matches of a series as files and callbacks have them."""
+
+    # What all rows share is found once: a tournament may have millions of them.
+
+    def __init__(self, facts: PlanFacts, pair: Pair, series: SeriesRecord) -> None:
+        self._pair = pair
+        self._series = series
+        self._players = (facts.names[pair.first], facts.names[pair.second])
+        self._ends = pair.oriented_ends(series)
+        self._openings = _opening_texts(facts.game, facts.openings, facts.seed)
+        self._chance = series.chance or [""] * len(series.ends)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self.row, range(len(self._ends)))
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Return one match."""
+        pair = self._pair
+        series = self._series
+        first, second = self._players
+        number = series.start + place
+        row = {
+            "first": first,
+            "second": second,
+            "number": number + 1,
+            "player_a": self._players[pair.first_seat(number)],
+            "ended": _END_NAMES[self._ends[place]],
+            "opening": self._openings[number // 2 % pair.openings],
+            "moves": series.moves[place],
+            "chance": self._chance[place],
+            "seed": series.seed,
+        }
+        if series.scores:
+            row["points_of_first"] = series.scores[place][pair.place(0)]
+            row["points_of_second"] = series.scores[place][pair.place(1)]
+        return row
 
 
-def match_row(facts: PlanFacts, pair: Pair, series: SeriesRecord, place: int) -> dict[str, Any]:
-    """Return one match of a series."""
-    players = (facts.names[pair.first], facts.names[pair.second])
-    number = series.start + place
-    start = pair.start(number)
-    opening = openings_for(facts.game, facts.openings, facts.seed)[start.opening]
-    row = {
-        "first": players[0],
-        "second": players[1],
-        "number": number + 1,
-        "player_a": players[start.first_seat],
-        "ended": pair.end(series, place).name,
-        "opening": moves_text(opening),
-        "moves": series.moves[place],
-        "chance": series.chance[place] if series.chance else "",
-        "seed": series.seed,
-    }
-    if series.scores:
-        row["points_of_first"] = series.scores[place][pair.place(0)]
-        row["points_of_second"] = series.scores[place][pair.place(1)]
-    return row
+_END_NAMES: Final = tuple(end.name for end in MatchEnd)
+
+
+@lru_cache(maxsize=8)  # once for every series
+def _opening_texts(game: str, count: int, seed: int) -> tuple[str, ...]:
+    return tuple(moves_text(opening) for opening in openings_for(game, count, seed))
 
 
 def off_the_loop(work: Callable[[], R]) -> R:
@@ -577,6 +625,7 @@ def off_the_loop(work: Callable[[], R]) -> R:
 
 
 def _document(plan: PlanFacts, pairs: Sequence[Pair], seconds: float) -> dict[str, Any]:
+    # By the place of the strategy in the list.
     totals = [Score() for _ in plan.strategies]
     groups: list[list[list[strata.Sample]]] = [[] for _ in plan.strategies]
     distinct = [0 for _ in plan.strategies]
@@ -624,10 +673,13 @@ def _strata(plan: PlanFacts, pair: Pair, place: int) -> list[list[strata.Sample]
             if not ends:
                 continue
             if by_margin:
-                group.append(strata.of_values(pair.result.points[place][numbers]))
+                points = pair.result.points[place]
+                group.append(strata.of_values(points[numbers]))
             else:
-                score = score_of([ends.count(end) for end in MatchEnd], place)
-                group.append(strata.of_results(score.wins, score.draws, score.losses))
+                counts = [ends.count(end) for end in MatchEnd]
+                score = score_of(counts, place)
+                sample = strata.of_results(score.wins, score.draws, score.losses)
+                group.append(sample)
         groups.append(group)
     return groups
 
@@ -677,6 +729,7 @@ def _rated(plan: PlanFacts, pair: Pair) -> list[dict[str, Any]]:
         for opening in range(pair.openings):
             start = Start(opening, seat)
             ends = pair.result.ends[pair.numbers(start)]
+            # Repetitions say nothing about who is stronger.
             if pair.is_always_the_same(start):
                 ends = ends[:1]
             for end in WHOLE:
@@ -717,6 +770,7 @@ def failure_rows(names: Sequence[str], pairs: Sequence[Pair]) -> list[dict[str, 
     rows = []
     for (name, failure), count in times.items():
         rows.append({"strategy": name, "failure": failure, "times": count})
+    # Names break ties: the order must not depend on which failure came first.
     return sorted(rows, key=lambda row: (-row["times"], row["strategy"]))
 
 
@@ -726,9 +780,14 @@ def _minds(plan: PlanFacts, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     for pair in pairs:
         for place, provenance in pair.result.minds.items():
             strategy = (pair.first, pair.second)[place]
-            totals[strategy] = totals.get(strategy, Provenance(choices=0)).plus(provenance)
+            before = totals.get(strategy, Provenance(choices=0))
+            totals[strategy] = before.plus(provenance)
     rows = []
     for strategy, total in sorted(totals.items()):
-        conditions = plan.strategies[strategy].conditions
-        rows.append({"strategy": plan.names[strategy], **msgspec.structs.asdict(total), "conditions": conditions})
+        row = {
+            "strategy": plan.names[strategy],
+            **msgspec.structs.asdict(total),
+            "conditions": plan.strategies[strategy].conditions,
+        }
+        rows.append(row)
     return rows

@@ -31,6 +31,8 @@ COUNTS = ("played", "wins", "draws", "losses", "technical_losses")
 SHOW_S = 0.2
 MOST_FAILURES = 10
 BAR_WIDTH = 30
+CLEAR_LINE = "\r\x1b[K"
+WRITING = "all matches are played; writing the tables"
 WRITTEN = (".csv", ".json", ".jsonl", ".parquet")
 """The kinds of files in the folder of a tournament."""
 
@@ -115,8 +117,10 @@ def run(args: argparse.Namespace) -> int:
             to=args.to or None,
             resume=args.resume,
             shard=args.shard,
-            progress=progress_bar(),
+            progress=progress_bar(then=WRITING if args.to else ""),
         )
+        if sys.stderr.isatty():
+            sys.stderr.write(CLEAR_LINE)
     except KeyboardInterrupt:
         if args.to:
             print(f"\nstopped; what was played is in {args.to}: --resume goes on from there", file=sys.stderr)
@@ -155,8 +159,8 @@ def _shard_lines(document: dict[str, Any], folder: str) -> Iterator[str]:
     yield "When all shards are played, put them together: league merge DIR… --to DIR"
 
 
-def progress_bar(word: str = "") -> Progress:
-    """Return a progress bar with the time left, if stderr is a terminal."""
+def progress_bar(word: str = "", then: str = "") -> Progress:
+    """Return a progress bar with the time left, if stderr is a terminal. `then` says what comes after the matches."""
     if not sys.stderr.isatty():
         return lambda *_: None
     started = time.monotonic()
@@ -173,7 +177,7 @@ def progress_bar(word: str = "") -> Progress:
             started = now
             return
         if played == matches:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(CLEAR_LINE + then)
         # Not after every series: terminals are slow.
         elif now - drawn_at > SHOW_S:
             drawn_at = now
@@ -181,7 +185,7 @@ def progress_bar(word: str = "") -> Progress:
             end = datetime.now() + timedelta(seconds=seconds)  # noqa: DTZ005 - the time on the wall
             bar = terminal.bar(played, matches, BAR_WIDTH)
             left = f"{_duration(seconds)} left, until {end:%H:%M}"
-            sys.stderr.write(f"\r\x1b[K{bar}  {played} of {word}{matches} matches, {left}")
+            sys.stderr.write(f"{CLEAR_LINE}{bar}  {played} of {word}{matches} matches, {left}")
         sys.stderr.flush()
 
     return show

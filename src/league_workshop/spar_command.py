@@ -87,8 +87,9 @@ def _number(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     from league.hosting.serving import run_loop
     from league_workshop.spar_run import play
+    from league_workshop.sparring import player_endpoint
 
-    endpoint = _endpoint(args.url)
+    endpoint = player_endpoint(args.url)
     entrants = _entrants(args.against)
     _check(args)
     # The report is made from a journal, so there is one even if nobody wants to keep it.
@@ -102,17 +103,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 # --- reading the arguments --------------------------------------------------------------------------------------------
-
-
-def _endpoint(url: str) -> str:
-    from league.protocol.fields import RULES
-    from league.terminal.addresses import agent_url
-
-    with suppress(ValueError):
-        endpoint = agent_url(url)
-        if RULES["url"](endpoint) is None:
-            return endpoint
-    raise CommandError(f"{url!r} is not an http address; try http://127.0.0.1:8101/mcp", USAGE)
 
 
 def _entrants(names: str) -> tuple[Entrant, ...]:

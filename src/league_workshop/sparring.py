@@ -1,18 +1,19 @@
-"""Friendly matches: a manager, a referee and opponents in one process, around a player that runs elsewhere.
+"""Friendly matches: a manager, a referee and opponents in one process, around players that run elsewhere.
 
 Theory of operation. A `SparringSession` opens a port for each of its own agents before any of them starts, because each
-must know the addresses of the others. They talk to each other and to the guest over HTTP, and the guest can't tell the
+must know the addresses of the others. They talk to each other and to the guests over HTTP, and a guest can't tell the
 matches from those of a league. Only the referee keeps a journal: the report is made from its account of the matches.
 
-`follow` waits for steps of the manager or the referee and passes their events on to a watcher, match by match. It ends
-when the manager has no match left to give out. The session must be closed in any case: it holds open ports and the
-processes and threads of strategies.
+`next_match` waits for steps of the manager or the referee, passes events on to a watcher, and returns those of the
+match when it is over. It returns None when the manager has no match left to give out. The session must be closed in any
+case: it holds open ports and the processes and threads of strategies.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -30,10 +31,13 @@ from league.player.strategies import BuiltIn
 from league.protocol import jsonrpc
 from league.protocol.envelope import Profile, Reading
 from league.protocol.exchanges import Role
+from league.protocol.fields import RULES
+from league.protocol.findings import Findings
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 from league.referee.match import Match
 from league.terminal import USAGE, CommandError
+from league.terminal.addresses import agent_url
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.letters import Speaker
@@ -59,7 +63,7 @@ class SparringWatcher:
 
 @dataclass(frozen=True, slots=True)
 class SparringPlan:
-    """The matches that were ordered. `journal` is the location of the referee's journal."""
+    """The matches that were ordered. `journal` is the location of the referee's journal; empty if none is kept."""
 
     fixtures: Fixtures
     entrants: tuple[Entrant, ...]
@@ -80,14 +84,23 @@ class SparringPlan:
         return dict(zip(self.fixtures.opponents, titles, strict=True))
 
 
+def player_endpoint(url: str) -> str:
+    """Return the address at which a player takes messages. CommandError if this is not an address."""
+    with suppress(ValueError):
+        endpoint = agent_url(url)
+        if RULES["url"](endpoint) is None:
+            return endpoint
+    raise CommandError(f"{url!r} is not an http address; try http://127.0.0.1:8101/mcp", USAGE)
+
+
+async def probe_guest(plan: SparringPlan, guest: Address, client: HttpClient) -> Findings:
+    """Ask a guest how it wants to be spoken to."""
+    return await probe(guest.endpoint, client, PING_S / plan.time_scale, game=plan.fixtures.game_type)
+
+
 async def require_player(plan: SparringPlan, client: HttpClient) -> str:
     """Refuse an address without a player. Return what else a probe found out; the matches will show the rest."""
-    findings = await probe(
-        plan.guest.endpoint,
-        client,
-        PING_S / plan.time_scale,
-        game=plan.fixtures.game_type,
-    )
+    findings = await probe_guest(plan, plan.guest, client)
     if findings.is_refused:
         raise CommandError(findings.in_words(), USAGE)
     if findings.is_elsewhere:
@@ -104,9 +117,6 @@ async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event
         watcher.begun(findings)
         await session.open()
         await serving.until(stop, session.follow(watcher))
-        refusal = session.manager.refusal
-        if refusal is not None:
-            raise CommandError(f"the referee cannot play such a match: {refusal.detail}")
         return session.manager
     finally:
         await session.close()
@@ -124,6 +134,8 @@ class SparringSession:
         self._runners: list[StrategyRunner] = []
         self._changed = asyncio.Event()
         """Set after every step of the manager or the referee."""
+        self._ended = 0
+        """The number of matches that are over."""
 
     @property
     def manager(self) -> SparringManager:
@@ -156,11 +168,18 @@ class SparringSession:
 
     async def follow(self, watcher: SparringWatcher) -> None:
         """Tell the watcher everything that happens in each match, until the last one is over."""
-        ended = 0
-        reported = 0  # events of the current match
-        while not self.manager.is_over or ended < len(self.manager.completed):
+        while await self.next_match(watcher) is not None:
+            pass
+
+    async def next_match(self, watcher: SparringWatcher) -> tuple[Event, ...] | None:
+        """Wait until the next match is over, and return its events; None if there is none. The watcher hears of each.
+
+        CommandError if our own referee cannot play such a match.
+        """
+        reported = 0
+        while not self.manager.is_over or self._ended < len(self.manager.completed):
             self._changed.clear()
-            match = self._match_at(ended)
+            match = self._match_at(self._ended)
             events = match.events if match else []
             for event in events[reported:]:
                 watcher.happened(event)
@@ -168,9 +187,13 @@ class SparringSession:
             if match is None or match.ended is None:
                 await self._changed.wait()
                 continue
-            ended += 1
-            reported = 0
-            watcher.ended(ended, tuple(events))
+            self._ended += 1
+            watcher.ended(self._ended, tuple(events))
+            return tuple(events)
+        refusal = self.manager.refusal
+        if refusal is not None:
+            raise CommandError(f"the referee cannot play such a match: {refusal.detail}")
+        return None
 
     def _match_at(self, place: int) -> Match | None:
         desk = self._hosts[REFEREE_ID].running.machine
@@ -215,7 +238,9 @@ class SparringSession:
         if role is not Role.PLAYER:
             agent.changed = self._changed
         # Only the referee's journal is kept on disk: the report is made from it.
-        place = serving.journal_place(self._plan.journal) if role is Role.REFEREE else None
+        place = None
+        if role is Role.REFEREE and self._plan.journal:
+            place = serving.journal_place(self._plan.journal)
         return await serving.open_journal(agent, place, {"role": role.value}, "full")
 
     def _referee(self, secrets: Mapping[str, str]) -> Machine:
@@ -227,7 +252,7 @@ class SparringSession:
             profile=self._plan.profile,
             max_concurrent_matches=1,
         )
-        return referees.build(options, 0, self._hosts[REFEREE_ID].endpoint, secrets)
+        return referees.build(options, 0, self._hosts[REFEREE_ID].endpoint, secrets, self._plan.fixtures.opening)
 
     def _opponent(self, agent_id: str, entrant: Entrant, secrets: Mapping[str, str]) -> Machine:
         options = replace(

@@ -1,19 +1,19 @@
-"""The manager of friendly matches: the League Manager, with one guest that is registered nowhere.
+"""The manager of friendly matches: the League Manager, with guests that are registered nowhere.
 
 Registration, tokens, assignments, reports and the table are the league's own. Three things differ:
 
-- The guest is a member from the beginning, without a token. It never registered, so there is nothing it could show.
+- A guest is a member from the beginning, without a token. It never registered, so there is nothing it could show.
 - The schedule is a list of fixtures, one match to a round, instead of a round robin.
 - Members hear only of the rounds to come. They get no table and never LEAGUE_COMPLETED: a player that is told of the
-  end of its league may end its process, and this guest has a league elsewhere, or none yet.
+  end of its league may end its process, and a guest has a league elsewhere, or none yet.
 
-The matches end when all fixtures are played, or when the guest has lost twice in a row by its own fault. Then no
+The matches end when all fixtures are played, or when a guest has lost twice in a row by its own fault. Then no
 further round opens, and the league stays open until its process ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,8 +43,8 @@ NUMBERS: Final = 100_000_000
 class Fixtures:
     """The matches to play: the guest meets the opponents in turn.
 
-    `first` is the number of the first match. A player that remembers its matches must not mistake a new one for one
-    of an earlier run.
+    `opponents` play in this process, `rivals` elsewhere, as the guest does. `first` is the number of the first match.
+    A player that remembers its matches must not mistake a new one for one of an earlier run.
     """
 
     league_id: str
@@ -54,17 +54,37 @@ class Fixtures:
     matches: int
     first: int
     move_seconds: float | None = None
+    rivals: tuple[Address, ...] = ()
+    opening_at: Callable[[int], tuple[str, ...]] = lambda _: ()
+    """Returns the moves that the match at a place begins with."""
+
+    @property
+    def guests(self) -> tuple[Address, ...]:
+        """The players that run elsewhere."""
+        return (self.guest, *self.rivals)
 
     def match_id(self, place: int) -> str:
         return f"R{place + 1}M{self.first + place}"
 
+    def place(self, match_id: str) -> int:
+        """Return the place of a match, counted from 0."""
+        return int(match_id.rpartition("M")[2]) - self.first
+
+    def opening(self, match_id: str) -> tuple[str, ...]:
+        """Return the moves that a match begins with."""
+        return self.opening_at(self.place(match_id))
+
     def meetings_before(self, match_id: str) -> int:
         """Return how many matches the opponent of this match has before it."""
-        place = int(match_id.rpartition("M")[2]) - self.first
-        return place // len(self.opponents)
+        return self.place(match_id) // len(self._all_opponents)
 
     def opponent(self, place: int) -> str:
-        return self.opponents[place % len(self.opponents)]
+        opponents = self._all_opponents
+        return opponents[place % len(opponents)]
+
+    @property
+    def _all_opponents(self) -> tuple[str, ...]:
+        return (*self.opponents, *(rival.agent_id for rival in self.rivals))
 
     def pairing(self, place: int) -> Pairing:
         """Return the match at this place. The sides change with every match."""
@@ -85,7 +105,7 @@ def first_number(now: float) -> int:
 
 
 class SparringManager(LeagueManager):
-    """Gives out matches until all are played, or the guest has lost too often by its own fault.
+    """Gives out matches until all are played, or a guest has lost too often by its own fault.
 
     `endpoints` are the addresses of our own referee and opponents. Nobody else can register.
     """
@@ -103,14 +123,17 @@ class SparringManager(LeagueManager):
         self._endpoints = endpoints
         # The base class builds its parts at once, and they need what is set above.
         settings = _settings(fixtures)
-        super().__init__(settings, chance, secrets, ledger=_ledger_with_guest(settings, fixtures))
+        super().__init__(settings, chance, secrets, ledger=_ledger_with_guests(settings, fixtures))
         self._calls.on_answer = self._call_answered
 
     @property
     def gave_up(self) -> bool:
-        """True if the guest lost its last matches by its own fault. Another such loss would teach nothing new."""
-        guest = self.ledger.roster.members[self.fixtures.guest.agent_id]
-        return guest.attendance.faults_in_a_row >= FAULTS_THAT_SUSPEND
+        """True if a guest lost its last matches by its own fault. Another such loss would teach nothing new."""
+        members = self.ledger.roster.members
+        for guest in self.fixtures.guests:
+            if members[guest.agent_id].attendance.faults_in_a_row >= FAULTS_THAT_SUSPEND:
+                return True
+        return False
 
     @property
     def is_over(self) -> bool:
@@ -184,7 +207,7 @@ def _settings(fixtures: Fixtures) -> LeagueSettings:
     return LeagueSettings(
         league_id=fixtures.league_id,
         game_type=fixtures.game_type,
-        players=1 + len(fixtures.opponents),
+        players=len(fixtures.guests) + len(fixtures.opponents),
         referees=1,
         max_referees=1,
         # A silent guest loses its matches. A league would wait for a player that is gone.
@@ -194,22 +217,28 @@ def _settings(fixtures: Fixtures) -> LeagueSettings:
     )
 
 
-def _ledger_with_guest(settings: LeagueSettings, fixtures: Fixtures) -> Ledger:
-    guest = fixtures.guest
+def _ledger_with_guests(settings: LeagueSettings, fixtures: Fixtures) -> Ledger:
     ledger = Ledger(settings)
-    registration = AgentRegistered(
-        at=0.0,
-        role="player",
-        agent_id=guest.agent_id,
-        display_name="Guest",
-        version="1.0.0",
-        endpoint=guest.endpoint,
-        origin="",
-        game_types=(fixtures.game_type,),
-        serial=1,
-        verify="",
-    )
-    ledger.apply(registration)
-    # Without a token none of its answers can be checked, so the referee is told to check none.
-    ledger.roster.members[guest.agent_id].credentials.tokens.clear()
+    for serial, guest in enumerate(fixtures.guests, start=1):
+        registration = AgentRegistered(
+            at=0.0,
+            role="player",
+            agent_id=guest.agent_id,
+            display_name=_guest_name(serial),
+            version="1.0.0",
+            endpoint=guest.endpoint,
+            origin="",
+            game_types=(fixtures.game_type,),
+            serial=serial,
+            verify="",
+        )
+        ledger.apply(registration)
+        # Without a token none of its answers can be checked, so the referee is told to check none.
+        ledger.roster.members[guest.agent_id].credentials.tokens.clear()
     return ledger
+
+
+def _guest_name(serial: int) -> str:
+    if serial == 1:
+        return "Guest"
+    return f"Guest {serial}"

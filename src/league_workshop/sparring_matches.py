@@ -79,7 +79,7 @@ def friendly_match(facts: MatchFacts, guest_id: str) -> FriendlyMatch:
         choices=facts.choices_of(guest_id),
         opponent_choices=facts.choices_of(opponent_id),
         number=facts.drawn_number,
-        fault=_in_short(fault) if fault else None,
+        fault=in_short(fault) if fault else None,
     )
 
 
@@ -97,7 +97,8 @@ def _outcome(facts: MatchFacts, guest_id: str) -> Outcome:
     return "lost"
 
 
-def _in_short(fault: e.PlayerFaulted) -> str:
+def in_short(fault: e.PlayerFaulted) -> str:
+    """Return a fault that lost a match in a few words."""
     if fault.code == DECLINED:
         return "declined the invitation"
     if cause_in(fault.detail):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import filecmp
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 from league.cli.main import main
 from league.terminal import CommandError
+from league_experiments import tournament_command
 from league_experiments.merging import merge
 from league_experiments.series_store import DIGEST_FIELD, LINES, PLAN
 from league_experiments.tournament import tournament
@@ -395,3 +398,24 @@ def test_the_commands_of_the_how_to_work_as_printed(
             begin, _, end = line.partition("…")
             assert [row for row in printed if row.startswith(begin) and row.endswith(end)], line
     assert same_bytes(tmp_path / "results", tmp_path / "merged")
+
+
+class Screen(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_the_time_left_and_then_that_tables_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(tournament_command, "SHOW_S", 0.0)
+    arguments = ["--strategy", "random,mirror,alternate", "--meetings", "1000", "--jobs", "1", "--seed", "1"]
+    assert main(["tournament", *arguments, "--to", str(tmp_path / "results")]) == 0
+    *_, bar, last, end = screen.getvalue().split(tournament_command.CLEAR_LINE)
+    assert re.search(r"2000 of 3000 matches, \d+ s left, until \d\d:\d\d$", bar)
+    assert last == "all matches are played; writing the tables"
+    assert end == ""

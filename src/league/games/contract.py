@@ -360,6 +360,14 @@ class Game(Struct, frozen=True):
                 f"the rules of {self.name} lack `accepts` or `role`: inherit league.games.contract.BaseRules"
             )
 
+    def opened(self, moves: Sequence[str]) -> Any:
+        """The state after these moves from the start, in a game in which players take turns."""
+        state = self.rules.start()
+        for move in moves:
+            (seat,) = self.rules.to_move(state).seats
+            state = self.rules.play(state, {seat: move})
+        return state
+
     @property
     def shown_title(self) -> str:
         return self.title or self.name.replace("_", " ").title()

@@ -22,6 +22,7 @@ from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
 from league.referee.desk import RefereeDesk
+from league.referee.match import Opening
 from league.referee.referee_context import RefereeSettings
 from league.storage import urls
 from league.storage.notices import JournalError
@@ -53,7 +54,13 @@ async def serve(options: RefereeOptions, stop: asyncio.Event, ready: Ready = say
     return await MemberProcess(options, Role.REFEREE, member, REFEREE, ready).serve(stop)
 
 
-def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[str, str]) -> RefereeDesk:
+def build(
+    options: RefereeOptions,
+    number: int,
+    endpoint: str,
+    secrets: Mapping[str, str],
+    opening: Opening = lambda _: (),
+) -> RefereeDesk:
     name = numbered_name(options.name, number, options.count) or made_up_name("Referee", endpoint)
     meta = RefereeMeta(
         display_name=name,
@@ -70,6 +77,7 @@ def build(options: RefereeOptions, number: int, endpoint: str, secrets: Mapping[
         agents_config=partial(read_agents, Path(options.agents_config)),
         draw_as=None if options.draw_as == "auto" else options.draw_as,
         trusts_addresses=options.trust == "class",
+        opening=opening,
     )
     find_key = partial(_find_key, options)
     return RefereeDesk(

@@ -107,7 +107,7 @@ class RefereeDesk(RoleMachine):
         settings = settings or RefereeSettings()
         book = open_book(self._happened, lambda: settings.is_strict)
         # Somebody else may be where a player did not join: the next invitation finds out anew.
-        self._docket = Docket(on_absent=book.forget)
+        self._docket = Docket(on_absent=book.forget, opening=settings.opening)
         context = self._referee = RefereeContext(
             self._calls,
             self._timers,

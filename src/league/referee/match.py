@@ -10,7 +10,7 @@ anything that a crash could lose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -95,12 +95,12 @@ class Seated(Struct):
 
 
 class Course:
-    """How the game has gone so far."""
+    """How the game has gone so far, beginning with the moves of an opening."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, opening: Sequence[str]) -> None:
         self._rules = game.rules
         # Any: only the game knows the type of its state.
-        self.position: Any = game.rules.start()
+        self.position: Any = game.opened(opening)
         self.to_move: Mover = game.rules.to_move(self.position)
         self.pending: dict[Seat, str] = {}
         """Valid choices of the open turn, which the game does not know yet."""
@@ -140,9 +140,9 @@ class Draws(Struct):
 
 
 class Match:
-    """The state of one attempt. Only events that the docket applies change it."""
+    """The state of one attempt. Only events that the docket applies change it. `opening` are moves before its start."""
 
-    def __init__(self, assignment: MatchTaken) -> None:
+    def __init__(self, assignment: MatchTaken, opening: Sequence[str] = ()) -> None:
         game = registry.find(assignment.game_type)
         if game is None:
             game_type = assignment.game_type
@@ -165,7 +165,7 @@ class Match:
         """The players that have to answer before this phase can be judged (R-42)."""
         self.faults: list[PlayerFaulted] = []
         """The faults by which players lost, in the order of their seats."""
-        self.course = Course(game)
+        self.course = Course(game, opening)
         self.draws = Draws()
         self.decided: MatchDecided | None = None
         self.told = False
@@ -410,12 +410,18 @@ _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
 }
 
 
+Opening = Callable[[str], Sequence[str]]
+"""Returns the moves that a match of this id begins with. In a league there are none."""
+
+
 class Docket:
     """All matches of one referee in one league. Only `apply` changes it. `open` holds the newest attempt of each match
-    until it is reported or dropped. `on_absent` is called with the endpoint of a player that did not join."""
+    until it is reported or dropped. `on_absent` is called with the endpoint of a player that did not join, `opening`
+    with the id of a match: it returns the moves that the match begins with."""
 
-    def __init__(self, on_absent: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, on_absent: Callable[[str], None] = lambda _: None, opening: Opening = lambda _: ()) -> None:
         self._on_absent = on_absent
+        self._opening = opening
         self._begin_league()
 
     def _begin_league(self) -> None:
@@ -478,7 +484,7 @@ class Docket:
         # A league may be reopened: a match is played again after its end.
         if self.state != "ACTIVE":
             self.state = after(after(self.state, "reopen"), "league_start")
-        match = Match(event)
+        match = Match(event, self._opening(event.match_id))
         self.matches[event.match_id, event.attempt] = match
         self.open[event.match_id] = match
         self.queue[event.match_id] = None

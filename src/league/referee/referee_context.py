@@ -22,7 +22,7 @@ from league.protocol.messages import (
     Message,
     RoundAnnouncement,
 )
-from league.referee.match import Docket, Match
+from league.referee.match import Docket, Match, Opening
 
 LONGEST_DETAIL = 300
 UNREAD = frozenset({"E034", "E035", "E037"})
@@ -46,6 +46,7 @@ class RefereeSettings:
     """The winner of a draw in reports to managers by others; "null" for none, None to find out."""
     trusts_addresses: bool = False
     """`--trust class` of a referee whose manager derives no tokens, so that it cannot say what proves an answer."""
+    opening: Opening = lambda _: ()
 
     @property
     def is_strict(self) -> bool:
