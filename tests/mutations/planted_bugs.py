@@ -60,8 +60,8 @@ BUGS = (
     Bug(
         "the seed of a series depends on places in a list",
         "league_experiments/plan.py",
-        "digests = (self.strategies[first].digest, self.strategies[second].digest)",
-        "digests = (str(first), str(second))",
+        "            self.strategies[first].digest,\n            self.strategies[second].digest,\n",
+        "            str(first),\n            str(second),\n",
         stateful="../experiments/test_seeds.py",
     ),
     Bug(

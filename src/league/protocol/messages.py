@@ -304,6 +304,8 @@ class LeagueQueryResponse(Reply, kw_only=True, frozen=True, tag="LEAGUE_QUERY_RE
 
 
 class LeagueError(Reply, kw_only=True, frozen=True, tag="LEAGUE_ERROR"):
+    # It also comes as a request, and then nobody called the address that it says it is from.
+    sender: Annotated[Sender | None, SAID] = None
     error_code: ErrorCode
     error_description: Text
     error_name: Annotated[Text | None, SAID] = None
