@@ -6,7 +6,7 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from league.cli.pages import Pages
+from league.hosting.kept_secrets import ENROLMENT_KEY
+from league.hosting.options import KEY_VARIABLE
 from league.storage.opening import files_in
 from league.terminal import CommandError
 from league.terminal import tables as terminal
@@ -110,7 +112,7 @@ class DemoRun:
             raise
         counts = shared_processes(self.plan.referees, self.plan.players, os.cpu_count() or 1)
         for number, group in enumerate(_groups(self.plan.referees, counts.referees), start=1):
-            await self._start("referee", group, self._referee_arguments(number))
+            await self._start("referee", group, self._referee_arguments(number), self._enrolment())
         for group in _groups(self.plan.players, counts.players):
             await self._start("player", group, self._player_arguments(group))
         for child in self._members:
@@ -130,7 +132,20 @@ class DemoRun:
         self._pages = Pages(endpoint)
         self.base = self._pages.base
 
-    async def _start(self, role: str, group: Group, more: list[str]) -> None:
+    def _enrolment(self) -> dict[str, str]:
+        """The environment of referees: with the key they are the operator's own from their first registration on."""
+        key = ENROLMENT_KEY.found_in(self.folder)
+        if not key:
+            return {}
+        return {KEY_VARIABLE: key}
+
+    async def _start(
+        self,
+        role: str,
+        group: Group,
+        more: list[str],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         arguments = [role, "--manager", f"{self.base}/mcp", "--game", self.plan.game]
         arguments += ["--count", str(group.size)]
         if self.plan.shared:
@@ -138,15 +153,14 @@ class DemoRun:
         name = f"{role} {group.first + 1}"
         if group.size > 1:
             name = f"process of {role}s {group.first + 1} to {group.first + group.size}"
-        child = await self.processes.start(name, arguments + more, group.size)
+        child = await self.processes.start(name, arguments + more, group.size, environment)
         self._members.append(child)
 
     def _referee_arguments(self, number: int) -> list[str]:
         matches_at_once = math.ceil(self.plan.players / 2 / self.plan.referees)
         capacity = min(max(matches_at_once, 2), MOST_AT_ONCE)
         arguments = ["--max-concurrent-matches", str(capacity), "--ask-standings"]
-        arguments += ["--journal", str(self.folder / f"referee-{number}.db")]
-        return [*arguments, "--state", str(self.folder)]
+        return [*arguments, "--journal", str(self.folder / f"referee-{number}.db")]
 
     def _player_arguments(self, group: Group) -> list[str]:
         # The strategies take turns over all players, whichever process they are in. Within a process the list is

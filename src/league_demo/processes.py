@@ -9,10 +9,11 @@ writes one line for each of its agents when that agent is ready. Then it should 
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from league.terminal import CommandError
@@ -73,8 +74,14 @@ class LeagueProcesses:
         self.failed: asyncio.Future[ChildProcess] = asyncio.get_running_loop().create_future()
         self._is_over = False
 
-    async def start(self, name: str, arguments: Sequence[str], agents: int = 1) -> ChildProcess:
-        """Start a process with this number of agents."""
+    async def start(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        agents: int = 1,
+        environment: Mapping[str, str] | None = None,
+    ) -> ChildProcess:
+        """Start a process with this number of agents. `environment` is added to ours."""
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -87,6 +94,7 @@ class LeagueProcesses:
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
                 limit=LONGEST_LINE,
+                env={**os.environ, **(environment or {})},
             )
         except OSError as error:
             raise CommandError(f"the {name} cannot be started: {error.strerror or error}") from error
