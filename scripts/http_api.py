@@ -102,6 +102,20 @@ LINE: Mapping[str, Field] = {
     "evidence": Field(or_null(text(*get_args(Evidence))), "what the result rests on (section 8.18); null: no result"),
 }
 
+REFUSED: Mapping[str, Field] = {
+    "at": Field(SECONDS, "seconds since 1970, UTC"),
+    "request": Field(
+        text("registration", "report", "token", "answer"),
+        "what was refused; token: one that was derived for others; answer: by the referee of its match",
+    ),
+    "role": Field(ROLE, "the role of its sender, or the one it applied for"),
+    "name": Field(text(), "its sender's name for itself; for a member, its id"),
+    "endpoint": Field(text(), "where its sender accepts requests, or called from"),
+    "match_id": Field({"type": "string"}, "the match that was reported, if any"),
+    "code": Field(text(), "the error it got"),
+    "detail": Field(text(), "the sentence it got"),
+}
+
 SHAPES: Mapping[str, Mapping[str, Field]] = {
     "League": {
         "league_id": Field(text(), "the league"),
@@ -185,33 +199,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "since": Field(SECONDS, "when the first call failed, in seconds since 1970, UTC"),
         "why": Field(or_null(text()), "before the start: the outcome of its last probe"),
     },
-    "RefusedRequest": {
-        "at": Field(SECONDS, "seconds since 1970, UTC"),
-        "request": Field(
-            text("registration", "report", "token", "answer"),
-            "what was refused; token: one that was derived for others; answer: by the referee of its match",
-        ),
-        "role": Field(ROLE, "the role of its sender, or the one it applied for"),
-        "name": Field(text(), "its sender's name for itself; for a member, its id"),
-        "endpoint": Field(text(), "where its sender accepts requests, or called from"),
-        "match_id": Field({"type": "string"}, "the match that was reported, if any"),
-        "code": Field(text(), "the error it got"),
-        "detail": Field(text(), "the sentence it got"),
-    },
-    "RefusedAbout": {
-        "at": Field(SECONDS, "seconds since 1970, UTC"),
-        "request": Field(
-            text("registration", "report", "token", "answer"),
-            "what was refused; token: one that was derived for others; answer: by the referee of its match",
-        ),
-        "role": Field(ROLE, "the role of its sender, or the one it applied for"),
-        "name": Field(text(), "its sender's name for itself; for a member, its id"),
-        "endpoint": Field(text(), "where its sender accepts requests, or called from"),
-        "match_id": Field({"type": "string"}, "the match that was reported, if any"),
-        "code": Field(text(), "the error it got"),
-        "detail": Field(text(), "the sentence it got"),
-        "attempt": Field(count(0), "the attempt of its match"),
-    },
+    "RefusedRequest": REFUSED,
+    "RefusedAbout": {**REFUSED, "attempt": Field(count(0), "the attempt of its match")},
     "Agent": {
         "agent_id": Field(text(), "such as P01 or REF01"),
         "role": Field(ROLE, "what it is"),
