@@ -122,7 +122,8 @@ class DemoRun:
         plan = self.plan
         arguments = ["manager", "--game", plan.game, "--league-id", self.league_id]
         arguments += ["--players", str(plan.players), "--referees", str(plan.referees)]
-        arguments += ["--journal", str(self.journal)]
+        # With shared draws a viewer sees the stronger proof: not even the demo's own referees know the numbers.
+        arguments += ["--journal", str(self.journal), "--draw", "shared"]
         if plan.port is not None:
             arguments += ["--port", str(plan.port)]
         if not plan.shared:
