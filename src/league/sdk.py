@@ -256,19 +256,32 @@ def _is_written(player: Player, method: str) -> bool:
     return getattr(getattr(player, method), "__func__", None) is not getattr(Player, method)
 
 
+_served: list[str] = []
+"""The classes of all players that this process has served."""
+
+
 def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     """Take this player to a league, and play until the league is over, or until SIGINT (Ctrl-C) or SIGTERM.
 
     The options come from the command line, or from `argv` if you pass it; run your file with `--help` to list them.
-    Raises SystemExit if the player cannot be served.
+    Raises SystemExit if the player cannot be served, or if a signal stopped it. Does nothing while a command such as
+    `league tournament` loads your file for its class.
     """
     if not isinstance(player, Player):
         raise TypeError(f"serve() takes a player: {_correction(player)}")
     # Serving needs many modules. They are loaded only now, so that a player's own module is imported quickly.
-    from league.hosting import options
+    from league.hosting import author_code, options, system
     from league.terminal import CommandError
 
+    if author_code.is_loading():
+        return  # a command such as `league tournament` only wants the class
     parser = _parser(player)
+    if _served:
+        sys.stderr.write(
+            f"{parser.prog}: serve() has finished {_served[-1]} and now starts {type(player).__name__}. It serves one "
+            "player at a time; for players that play in the same league, use one file each\n"
+        )
+    _served.append(type(player).__name__)
     args = parser.parse_args(argv)
     try:
         status = _serve(player, options.read(args, options.PlayerOptions))
@@ -276,7 +289,8 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
         parser.exit(error.status, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:  # before the loop took the signals over
         parser.exit(130, f"{parser.prog}: interrupted\n")
-    if status:
+    # Ctrl-C is meant for the whole program: neither a loop around serve() nor a second serve() goes on.
+    if status or system.is_stop_requested():
         sys.exit(status)
 
 

@@ -264,6 +264,22 @@ def test_a_player_ends_cleanly_when_it_is_told_to(processes: Processes, how: sig
     assert "Traceback" not in player.output
 
 
+def test_a_stopped_player_stops_the_whole_file(processes: Processes) -> None:
+    file = write(processes, "quiet", QUIET)
+    file.write_text(f"{file.read_text('utf-8')}    serve(Quiet(name='Second'))\n", "utf-8")
+    player = processes.script(file, NOBODY)
+    player.terminate()
+    assert player.wait() == 0
+    assert len(player.said("ready: ")) == 1
+
+
+def test_the_next_player_of_a_file_says_that_it_comes_after_the_first(processes: Processes) -> None:
+    file = write(processes, "quiet", QUIET)
+    file.write_text(f"{file.read_text('utf-8')}    serve(Quiet(name='Second'), ['--help'])\n", "utf-8")
+    player, _ = duel(processes, file)
+    assert "serve() has finished Quiet and now starts Quiet. It serves one player at a time" in player.output
+
+
 def test_a_player_the_manager_refuses_ends_with_a_sentence(processes: Processes) -> None:
     player = processes.script(write(processes, "quiet", QUIET), processes.manager(), name="turned\u202earound")
     assert player.wait() == 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 
 from msgspec import Struct
@@ -16,6 +17,24 @@ class Raised(Struct, frozen=True):
     """The author's code raised this instead of returning a value."""
 
     error: BaseException
+
+
+_is_loading: ContextVar[bool] = ContextVar("is_loading", default=False)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load an author's file for its class only. Its last line may be `serve(…)`, which must not serve anybody now."""
+    former = _is_loading.set(True)
+    try:
+        yield
+    finally:
+        _is_loading.reset(former)
+
+
+def is_loading() -> bool:
+    """Return True if the code that asks is being loaded for its class."""
+    return _is_loading.get()
 
 
 async def ask_author(code: Callable[[], object]) -> object:

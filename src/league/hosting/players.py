@@ -27,7 +27,7 @@ from league.features import StrategyRow
 from league.games import registry
 from league.gateway.book import PeerBook
 from league.hosting import authors
-from league.hosting.author_code import Raised, ask_author, caught
+from league.hosting.author_code import Raised, ask_author, caught, loading
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
@@ -77,7 +77,7 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
     if row is not None:
         return _of_feature(row, options)
     if spec.endswith(".py"):
-        raise CommandError(f"cannot load {spec}: name its class, too, as in {spec}:Mine", USAGE)
+        raise _without_class(spec)
     module, colon, cls = spec.rpartition(":")
     if module and colon and cls:
         # An author's class comes before features by others: looking those up takes time.
@@ -108,6 +108,25 @@ class OfGames(Struct, frozen=True):
         game = registry.find(turn.game_type)
         assert game is not None, "only games that have it are played"
         return game.strategies[self.name].choose(turn)
+
+
+def _without_class(spec: str) -> CommandError:
+    """Say how to name the class of a file that was named alone."""
+    classes = _classes(_imported(spec, spec))
+    names = [name for name, cls in classes.items() if callable(getattr(cls, "choose", None))]
+    if not names:
+        return CommandError(f"cannot load {spec}: it has no class that plays, such as class Mine(Player)", USAGE)
+    examples = " or ".join(f"{spec}:{name}" for name in names)
+    return CommandError(f"cannot load {spec}: name its class, too: {examples}", USAGE)
+
+
+def _classes(module: ModuleType) -> dict[str, type]:
+    """The classes of an author's module by name. Imported ones are left out: the author did not mean one of them."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
 
 
 def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
@@ -156,11 +175,12 @@ def _imported(spec: str, name: str) -> ModuleType:
     if is_file and not Path(name).is_file():
         raise CommandError(f"cannot load {spec}: there is no file {name}")
     try:
-        if is_file:
-            from league.hosting import strategy_files
+        with loading():
+            if is_file:
+                from league.hosting import strategy_files
 
-            return strategy_files.load(Path(name))
-        return import_module(name)
+                return strategy_files.load(Path(name))
+            return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(f"cannot load {spec}: there is no module {name!r} here") from error
@@ -172,14 +192,8 @@ def _imported(spec: str, name: str) -> ModuleType:
 def _made(spec: str, module: ModuleType, name: str) -> object:
     cls = getattr(module, name, None)
     if not callable(cls):
-        # Imported classes are left out: the author did not mean one of them.
-        classes = [
-            class_name
-            for class_name, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module.__name__
-        ]
         title = spec.rpartition(":")[0]
-        listed = ", ".join(classes) or "none"
+        listed = ", ".join(_classes(module)) or "none"
         raise CommandError(f"cannot load {spec}: {title} has no class {name!r}; its classes: {listed}")
     try:
         return cls()

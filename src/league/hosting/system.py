@@ -23,19 +23,32 @@ NEW_OBJECTS = 10_000
 """New objects after which the garbage collector looks for cycles; Python's own number is 700. A message makes many
 objects and hardly a cycle: looking rarely saves 7 % of a match."""
 
+_stop_requested = threading.Event()
+"""Set once a signal has asked this process to stop."""
+
 
 @contextmanager
 def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` in the running loop on SIGINT and SIGTERM.
+    """Call `stop` in the running loop on SIGINT and SIGTERM, and remember that this process should stop.
 
     Only the main thread gets signals. In another thread this does nothing: its starter has its own way to stop it.
     """
     loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        _stop_requested.set()
+        stop()
+
     with ExitStack() as handlers:
         if threading.current_thread() is threading.main_thread():
             for number in STOP_SIGNALS:
-                handlers.callback(_handle(loop, number, stop))
+                handlers.callback(_handle(loop, number, on_signal))
         yield
+
+
+def is_stop_requested() -> bool:
+    """Return True if a signal has asked this process to stop while it ran a loop of ours."""
+    return _stop_requested.is_set()
 
 
 def _handle(loop: asyncio.AbstractEventLoop, number: signal.Signals, stop: Callable[[], None]) -> Callable[[], object]:

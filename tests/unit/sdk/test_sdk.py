@@ -385,9 +385,40 @@ def test_serve_takes_a_player_not_any_object() -> None:
         serve(anything, [])
 
 
-def test_a_file_alone_is_not_a_strategy() -> None:
-    with pytest.raises(CommandError, match=r"cannot load \./mine\.py: name its class, too, as in \./mine\.py:Mine"):
-        players.load("./mine.py")
+PLAYERS = """
+from league import Player, serve
+
+class First(Player):
+    def move(self, turn):
+        return turn.options[0]
+
+class Second(First):
+    pass
+
+serve(First())
+serve(Second())
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        (PLAYERS, "name its class, too: {file}:First or {file}:Second"),
+        ("from league import Player", "it has no class that plays, such as class Mine(Player)"),
+    ],
+)
+def test_a_file_alone_is_not_a_strategy(tmp_path: Path, source: str, advice: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(source, "utf-8")
+    with pytest.raises(CommandError) as refused:
+        players.load(str(file))
+    assert str(refused.value) == f"cannot load {file}: {advice.format(file=file)}"
+
+
+def test_a_file_that_serves_at_its_end_is_loaded_for_its_class_only(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(PLAYERS, "utf-8")
+    assert players.load(f"{file}:Second").title == "Second"
 
 
 def test_everything_an_author_needs_is_in_the_package_and_nothing_that_is_not() -> None:
