@@ -29,6 +29,7 @@ from league_experiments.agent_matches import check_agents, played_by_agents
 from league_experiments.contenders import Contender, maker, notes_about
 from league_experiments.executors import done, in_order, refuse_unguarded_script, workers_for
 from league_experiments.plan import Task, TournamentPlan, game_named, openings_for
+from league_experiments.result_text import comparison_lines
 from league_experiments.series import (
     FAILED,
     MOVE_SECONDS,
@@ -51,7 +52,7 @@ PATIENCE: Final = 5
 """The comparison ends when every opening has repeated itself this many times."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """The answer, and the matches behind it."""
 
@@ -62,6 +63,10 @@ class Comparison:
     interval: tuple[float, float]
     document: dict[str, Any]
     """All of it, as `league compare --json` prints it."""
+
+    def __repr__(self) -> str:
+        """Show the answer as `league compare` does."""
+        return "\n".join(comparison_lines(self.document))
 
 
 @dataclass(frozen=True, slots=True)

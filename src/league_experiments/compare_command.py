@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import Any
 
 from league.terminal import Command, add_json_option, examples, print_result
-from league.terminal import tables as terminal
+from league_experiments.result_text import comparison_lines
 
 EXAMPLE = examples(
     "league compare ./new.py:Mine ./old.py:Mine --game connect_four",
@@ -16,12 +14,6 @@ EXAMPLE = examples(
     note="The test stops by itself. A strategy that is no stronger than elo0 is called better in at most 5 % of all\n"
     "comparisons, however often you look; one that is stronger by elo1 is, in at least 95 %.",
 )
-MOST_FAILURES = 5
-SENTENCES = {
-    "better": "{new} is better than {old}.",
-    "not_better": "{new} is not better than {old}: a gain of {elo1:g} Elo is ruled out.",
-    "undecided": "Undecided: these matches do not tell a gain of {elo1:g} Elo from one of {elo0:g}.",
-}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,22 +65,8 @@ def run(args: argparse.Namespace) -> int:
         move_seconds=args.move_seconds,
         progress=progress_bar("at most"),
     )
-    print_result(args.json, comparison.document, _lines(comparison.document))
+    print_result(args.json, comparison.document, comparison_lines(comparison.document))
     return 0
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield SENTENCES[document["decision"]].format(**document)
-    low, high = document["interval"]
-    matches = document["matches"]
-    yield f"It is {document['elo']:+.0f} Elo stronger in {matches} matches (95 %: {low:+.0f} to {high:+.0f})."
-    distinct = document["distinct_matches"]
-    if distinct < matches:
-        yield f"Only {distinct} of them say something new. The others repeat a match, move for move."
-    yield f"{document['game']}, {document['openings']} openings, seed {document['seed']}"
-    yield from document["notes"]
-    for failure in document["failures"][:MOST_FAILURES]:
-        yield terminal.plain(f"{failure['strategy']} failed {failure['times']} times: {failure['failure']}")
 
 
 COMMANDS = (Command("compare", "find out whether a strategy is better than another", EXAMPLE, configure, run),)

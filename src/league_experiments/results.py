@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from league.terminal import CommandError
+from league_experiments.result_text import HEAD, standings_cells, tournament_lines
 
 if TYPE_CHECKING:
     from league_statistics.findings import PlayerRating
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 TableName = Literal["matches", "pairs", "standings", "ratings"]
 TABLES: Final = ("matches", "pairs", "standings", "ratings")
-COUNTS: Final = ("played", "wins", "draws", "losses", "technical_losses")
 
 
 class MatchRows(Sequence[Row]):
@@ -116,18 +116,15 @@ class ResultViews:
         rows = self.ratings() if table == "ratings" else getattr(self, table)
         return import_module(library).DataFrame(columns(rows))
 
+    def __repr__(self) -> str:
+        """Show the result as `league tournament` does: thousands of fields would not help anybody who prints it."""
+        return "\n".join(tournament_lines(self.document))
+
     def _repr_html_(self) -> str:
         """Show the standings in a notebook."""
         document = self.document
-        head = ("strategy", "played", "won", "drawn", "lost", "technical", "points/match", "95 % interval")
-        lines = [_html_row("th", head)]
-        for row in self.standings:
-            low, high = row["interval"]
-            cells = [row["strategy"]]
-            cells += [str(row[name]) for name in COUNTS]
-            cells.append(f"{row['points_per_match']:.3f}")
-            cells.append(f"{low:.3f} … {high:.3f}")
-            lines.append(_html_row("td", cells))
+        lines = [_html_row("th", HEAD)]
+        lines += [_html_row("td", standings_cells(row)) for row in self.standings]
         caption = f"{document['matches']} matches of {document['game']}, seed {document['seed']}"
         return f"<table><caption>{escape(caption)}</caption>{''.join(lines)}</table>"
 
@@ -181,6 +178,6 @@ def _return_row(row: Row) -> Row:
     }
 
 
-def _html_row(cell: str, texts: Iterable[str]) -> str:
-    cells = "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts)
+def _html_row(cell: str, values: Iterable[object]) -> str:
+    cells = "".join(f"<{cell}>{escape(str(value))}</{cell}>" for value in values)
     return f"<tr>{cells}</tr>"

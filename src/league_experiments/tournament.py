@@ -259,7 +259,7 @@ def score_of(counts: Sequence[int], place: int) -> Score:
     return Score(wins, draws, sum(counts) - wins - draws, failed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TournamentResult(ResultViews):
     """The results of a tournament. `document` has all of them but the single matches."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_result
 from league.terminal import tables as terminal
+from league_experiments.result_text import tournament_lines
 
 if TYPE_CHECKING:
     from league_experiments.tournament import Progress
@@ -26,10 +27,7 @@ EXAMPLE = examples(
     "an illegal choice or a choice that takes too long is a technical loss. The same seed gives the same results.",
 )
 
-STANDINGS = ("strategy", "played", "won", "drawn", "lost", "technical", "points/match", "95 % interval")
-COUNTS = ("played", "wins", "draws", "losses", "technical_losses")
 SHOW_S = 0.2
-MOST_FAILURES = 10
 BAR_WIDTH = 30
 CLEAR_LINE = "\r\x1b[K"
 WRITING = "all matches are played; writing the tables"
@@ -199,31 +197,8 @@ def _duration(seconds: float) -> str:
 
 
 def result_lines(document: dict[str, Any], written: list[Path]) -> Iterator[str]:
-    yield from terminal.table(STANDINGS, [_row(row) for row in document["standings"]])
-    matches = document["matches"]
-    yield f"\n{matches} matches of {document['game']} in {document['seconds']:.1f} s, seed {document['seed']}"
-    distinct = document["distinct_matches"]
-    if distinct < matches:
-        yield f"Only {distinct} of them differ. The others repeat a match, move for move: --openings shows more."
-    if document["game"] == "even_odd":
-        yield "In Even/Odd the number decides: differences within the intervals are luck."
-    # The text of an exception may hold anything, so it is made harmless.
-    yield from document["notes"]
-    if document["not_repeatable"]:
-        yield f"Not repeatable, so the same seed gives other results: {', '.join(document['not_repeatable'])}"
-    for failure in document["failures"][:MOST_FAILURES]:
-        yield terminal.plain(f"{failure['strategy']} failed {failure['times']} times: {failure['failure']}")
+    yield from tournament_lines(document)
     yield from (f"wrote {path}" for path in written)
-
-
-def _row(row: dict[str, Any]) -> list[object]:
-    low, high = row["interval"]
-    return [
-        row["strategy"],
-        *(row[name] for name in COUNTS),
-        f"{row['points_per_match']:.3f}",
-        f"{low:.3f} … {high:.3f}",
-    ]
 
 
 COMMANDS = (

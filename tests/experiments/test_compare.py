@@ -45,6 +45,7 @@ def test_a_stronger_strategy_is_better_and_a_weaker_one_is_not() -> None:
     answer = compare("search", "random", game="tic_tac_toe", seed=1, jobs=1)
     assert answer.decision == "better"
     assert answer.interval[0] > 0
+    assert str(answer).startswith("search is better than random.\nThe difference is +")
     assert compare("random", "search", game="tic_tac_toe", seed=1, jobs=1).decision == "not_better"
 
 

@@ -173,6 +173,14 @@ def test_a_missing_library_is_named(result: TournamentResult, monkeypatch: pytes
         result.to_polars()
 
 
+def test_a_printed_result_reads_like_the_command_and_not_like_its_fields(result: TournamentResult) -> None:
+    lines = str(result).splitlines()
+    assert lines[0].split()[:3] == ["strategy", "played", "won"]
+    assert lines[1].startswith("search ")
+    assert any(line.startswith("120 matches of tic_tac_toe in ") for line in lines)
+    assert "TournamentResult(" not in repr(result)
+
+
 def test_a_notebook_shows_the_standings_and_no_markup_of_others(result: TournamentResult) -> None:
     page = result._repr_html_()
     assert page.index("search") < page.index("random")
