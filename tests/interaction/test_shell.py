@@ -7,7 +7,7 @@ import json
 import resource
 import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,10 @@ class Running:
         async with asyncio.timeout(WATCHDOG_S):
             while not true():
                 self.agent.changed.clear()
-                await self.agent.changed.wait()
+                # The journal's thread does not announce that its queue is empty again, so we also look ourselves.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await self.agent.changed.wait()
 
     @property
     def members(self) -> list[str]:
