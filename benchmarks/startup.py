@@ -34,7 +34,7 @@ COMMANDS = (
 PLAYER = _Command(
     "a player, until it is ready",
     (*LEAGUE, "player", "--manager", "http://127.0.0.1:9", "--port", "0"),
-    15.0,
+    14.5,
 )
 
 

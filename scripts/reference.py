@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from league.cli.main import command_parsers
-from league.hosting.options import ALL, Option, all_options
+from league.hosting.options import Option
+from league.hosting.settings_file import ALL, all_options
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
 from league.protocol.messages import MESSAGES

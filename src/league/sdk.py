@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from concurrent.futures import Future
 
-    from league.hosting.options import PlayerOptions
+    from league.hosting.player_options import PlayerOptions
 
 __all__ = [
     "ChooseParityCall",
@@ -271,6 +271,7 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
         raise TypeError(f"serve() takes a player: {_correction(player)}")
     # Serving needs many modules. They are loaded only now, so that a player's own module is imported quickly.
     from league.hosting import author_code, options, system
+    from league.hosting.player_options import PlayerOptions
     from league.terminal import CommandError
 
     if author_code.is_loading():
@@ -284,7 +285,7 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     _served.append(type(player).__name__)
     args = parser.parse_args(argv)
     try:
-        status = _serve(player, options.read(args, options.PlayerOptions))
+        status = _serve(player, options.read(args, PlayerOptions))
     except CommandError as error:
         parser.exit(error.status, f"{parser.prog}: {error}\n")
     except KeyboardInterrupt:  # before the loop took the signals over
@@ -305,6 +306,7 @@ def _parser(player: Player) -> ArgumentParser:
     from argparse import RawDescriptionHelpFormatter
 
     from league.hosting import options
+    from league.hosting.player_options import PlayerOptions
     from league.terminal import Parser
 
     script = Path(sys.argv[0]).name or "player.py"
@@ -315,7 +317,7 @@ def _parser(player: Player) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    options.configure(parser, options.PlayerOptions, _UNUSED_OPTIONS)
+    options.configure(parser, PlayerOptions, _UNUSED_OPTIONS)
     return parser
 
 

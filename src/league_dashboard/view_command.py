@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from league.cli.source import journal_errors
-from league.hosting.options import ManagerOptions
+from league.hosting.manager_options import ManagerOptions
 from league.terminal import USAGE, Command, CommandError, examples
 
 if TYPE_CHECKING:

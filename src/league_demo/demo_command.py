@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from league.hosting.options import ManagerOptions
+from league.hosting.manager_options import ManagerOptions
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_json, print_lines
 
 if TYPE_CHECKING:

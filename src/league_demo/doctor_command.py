@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from league.hosting import options
+from league.hosting.settings_file import ROLES
 from league.terminal import Command, CommandError, add_json_option, addresses, print_result
 from league.terminal import tables as terminal
 from league.terminal.display import Style, paint
@@ -30,7 +30,7 @@ example: league doctor
 exit status: 0 if a league can be played here, 1 if something prevents it"""
 
 OLDEST_PYTHON = (3, 11)
-USUAL_PORTS = {role.usual_port: role.role for role in options.ROLES}
+USUAL_PORTS = {role.usual_port: role.role for role in ROLES}
 NEEDED = ("msgspec", "httptools")
 NAMESAKE = "league"
 EARLIEST = 1_735_689_600.0  # 2025-01-01

@@ -16,7 +16,10 @@ from typing import Any, Protocol, cast
 
 from league.hosting import managers, options, players, referees, serving
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
+from league.hosting.manager_options import ManagerOptions
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import Entrant
+from league.hosting.referee_options import RefereeOptions
 from league.hosting.serving import HostedAgent, Ready
 from league.manager.league_manager import LeagueManager
 from league.player.strategies import Strategy
@@ -108,7 +111,7 @@ class RunningLeague:
 
     # --- beginning and end --------------------------------------------------------------------------------------------
 
-    async def start(self, manager: options.ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
+    async def start(self, manager: ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
         """Start the manager, then all other agents. All of them serve when this returns."""
         folder = Path(manager.state)
         serve_manager = _serving(managers.serve, manager, self._stop_manager)
@@ -116,7 +119,7 @@ class RunningLeague:
         self.manager = self._host.endpoint
         for number in range(1, manager.referees + 1):
             referee = replace(
-                options.defaults(options.RefereeOptions),
+                options.defaults(RefereeOptions),
                 **self._shared_options(manager.game),
                 name=f"Referee {number}",
                 journal=str(folder / f"referee-{number}.db"),
@@ -130,7 +133,7 @@ class RunningLeague:
             if entrant.conditions is not None:
                 journal = str(folder / f"player-{number}.db")
             player = replace(
-                options.defaults(options.PlayerOptions),
+                options.defaults(PlayerOptions),
                 **self._shared_options(manager.game),
                 name="",
                 id=f"P{number:02}",
@@ -204,7 +207,7 @@ async def run(
         ADMIN_TOKEN.of_manager(folder, tell=lambda _: None)
         enrolment_key = ENROLMENT_KEY.of_manager(folder, tell=lambda _: None)
         manager = replace(
-            options.defaults(options.ManagerOptions),
+            options.defaults(ManagerOptions),
             players=len(entrants),
             referees=referees,
             game=game,

@@ -21,7 +21,7 @@ from league.agent import sources
 from league.games import registry
 from league.hosting import authors
 from league.hosting.kept_secrets import PLAYER_KEY
-from league.hosting.options import PlayerOptions
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import Entrant
 from league.player.history import PastMatch
 from league.player.news import LeagueQueryError, LeagueResult, Standings

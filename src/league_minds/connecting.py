@@ -9,7 +9,7 @@ from typing import Final
 
 from league.agent.sources import Clock
 from league.games import registry
-from league.hosting.options import PlayerOptions
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import Entrant
 from league.hosting.serving import trusted
 from league.protocol.experiment import written

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from league.hosting.options import PlayerOptions
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import Entrant
 from league.player.strategies import Turn
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from league.hosting.options import FLAG, NUMBER, TEXT, WHOLE, PlayerOptions, option
+from league.hosting.options import FLAG, NUMBER, TEXT, WHOLE, option
+from league.hosting.player_options import PlayerOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,10 @@ from league.agent.probing import probe
 from league.agent.recovery import LiveJournal
 from league.events import Event
 from league.hosting import players, referees, serving
-from league.hosting.options import PlayerOptions, RefereeOptions, defaults
+from league.hosting.options import defaults
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import Entrant, Seeding, StrategyRunner
+from league.hosting.referee_options import RefereeOptions
 from league.hosting.serving import Door, HostedAgent
 from league.machine import Address, Machine
 from league.player.strategies import BuiltIn

@@ -26,7 +26,7 @@ from compose_spec import PyCompose
 from league import __version__
 from league.agent.watch import HELP
 from league.cli.main import full_parser
-from league.hosting.options import ManagerOptions
+from league.hosting.manager_options import ManagerOptions
 from league.protocol.jsonrpc import MESSAGE_LIMIT
 from tests.support.pages import ROOT, Reader, blocks
 from tests.support.postgres import PostgresServer

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import command_parsers, full_parser, modules
-from league.hosting.options import all_options
+from league.hosting.settings_file import all_options
 from league.protocol.errors import ERRORS
 from league.protocol.messages import MESSAGES
 from scripts.reference import anchor

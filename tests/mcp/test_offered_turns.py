@@ -14,6 +14,7 @@ from msgspec import structs
 
 from league import LeagueResult, Standings
 from league.hosting import options
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import load
 from league.player.strategies import TalkLine, Turn
 from league.protocol.errors import PeerError
@@ -30,7 +31,7 @@ ROWS = tuple(
     StandingsRow(rank=rank, player_id=f"P0{rank}", display_name=name, played=1, wins=0, draws=1, losses=0, points=1)
     for rank, name in enumerate(("Ann", "Ben"), 1)
 )
-OPTIONS = replace(options.defaults(options.PlayerOptions), host="127.0.0.1")
+OPTIONS = replace(options.defaults(PlayerOptions), host="127.0.0.1")
 KEY = "a-key-of-many-letters"
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from league.cli.roles import _refuse_foreign_options
+from league.cli.player_command import _refuse_foreign_options
 from league.hosting import options
+from league.hosting.player_options import PlayerOptions
 from league.hosting.players import load
 from league.machine import Considered, NoChoice
 from league.player.strategies import Turn
@@ -24,12 +25,12 @@ FEW_SECONDS = 3.0
 """For turns that have to be waited for."""
 
 
-def told(server: StandIn | None, model: str, **changed: Any) -> options.PlayerOptions:
+def told(server: StandIn | None, model: str, **changed: Any) -> PlayerOptions:
     parser = argparse.ArgumentParser()
-    options.configure(parser, options.PlayerOptions)
+    options.configure(parser, PlayerOptions)
     address = server.base_url if server else "http://127.0.0.1:1/v1"
     given = {"strategy": "llm", "base_url": address, "model": model, "host": "127.0.0.1", **changed}
-    return options.read(parser.parse_args(flags(given)), options.PlayerOptions)
+    return options.read(parser.parse_args(flags(given)), PlayerOptions)
 
 
 def flags(given: Mapping[str, Any]) -> list[str]:
@@ -37,7 +38,7 @@ def flags(given: Mapping[str, Any]) -> list[str]:
     return [text for flag, value in found for text in ([flag] if value is True else [flag, str(value)])]
 
 
-def in_session(chosen: options.PlayerOptions, work: Callable[[AskingPlayer], Awaitable[Any]]) -> Any:
+def in_session(chosen: PlayerOptions, work: Callable[[AskingPlayer], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         player = entrant(chosen)
         assert isinstance(player.strategy, AskingPlayer)
@@ -176,8 +177,8 @@ def test_a_key_that_would_break_the_request_is_refused(monkeypatch: pytest.Monke
 ])  # fmt: skip
 def test_settings_of_models_are_for_models_and_needed_there(changed: dict[str, str], said: str) -> None:
     parser = argparse.ArgumentParser()
-    options.configure(parser, options.PlayerOptions)
-    chosen = options.read(parser.parse_args(flags({**changed, "host": "127.0.0.1"})), options.PlayerOptions)
+    options.configure(parser, PlayerOptions)
+    chosen = options.read(parser.parse_args(flags({**changed, "host": "127.0.0.1"})), PlayerOptions)
 
     def start() -> None:
         _refuse_foreign_options(chosen, [chosen.strategy])

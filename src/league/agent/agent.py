@@ -30,9 +30,10 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
+
+from msgspec import Struct, field
 
 from league.agent.caller import Caller
 from league.agent.gate import Gate
@@ -80,8 +81,7 @@ Offer = Callable[[bytes, str, str], Awaitable[Response | None]]
 """Takes a body, the caller's address and its authorization; returns None for a request that it does not know."""
 
 
-@dataclass(slots=True)
-class Setup:
+class Setup(Struct):
     """The parts of an agent. The sender of `speaker` may change: an agent registers to get its id."""
 
     build: Callable[[Mapping[str, str]], Machine]

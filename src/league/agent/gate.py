@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from league.calling.rate_limit import Rate, RateLimiter
 
@@ -14,8 +15,7 @@ REQUESTS: Final = Rate(per_s=1000, burst=5000)
 """For one address, and for one member beyond that. A hundred agents of a league may share an address."""
 
 
-@dataclass(slots=True)
-class Gate:
+class Gate(Struct):
     """The rate limits of one agent."""
 
     clock: Callable[[], float] = time.monotonic

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 chance: Callable[[int], bytes] = os.urandom
@@ -20,16 +19,12 @@ elif sys.platform == "darwin":
     steady = partial(time.clock_gettime, time.CLOCK_MONOTONIC)
 
 
-@dataclass(slots=True)
 class Clock:
     """Wall clock at the start plus steady time since: it never jumps. `scale` above 1 makes all limits shorter."""
 
-    scale: float = 1.0
-    _origin: float = field(init=False)
-    """The time when steady time began."""
-
-    def __post_init__(self) -> None:
-        self._origin = time.time() - steady() * self.scale
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+        self._origin = time.time() - steady() * scale  # the time when steady time began
 
     def now(self) -> float:
         """Seconds since the epoch, as the machines see them."""

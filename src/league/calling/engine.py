@@ -20,9 +20,10 @@ journal what to deliver again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
+
+from msgspec import Struct, field
 
 from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import (
@@ -60,8 +61,7 @@ _OUTCOMES: Final = {
 }
 
 
-@dataclass(slots=True)
-class PeerState:
+class PeerState(Struct):
     """The engine's view of a peer."""
 
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)

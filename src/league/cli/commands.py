@@ -9,9 +9,9 @@ FEATURE = Feature(
     about="The core: the three roles of a league, and the commands of its operator.",
     page="docs/how-to/operate-a-league.md",
     rows=(
-        CommandRow("manager", "Play a league", "league.cli.roles"),
-        CommandRow("referee", "Play a league", "league.cli.roles"),
-        CommandRow("player", "Play a league", "league.cli.roles"),
+        CommandRow("manager", "Play a league", "league.cli.manager_command"),
+        CommandRow("referee", "Play a league", "league.cli.referee_command"),
+        CommandRow("player", "Play a league", "league.cli.player_command"),
         CommandRow("start", "Run a league", "league.cli.operator"),
         CommandRow("pause", "Run a league", "league.cli.operator"),
         CommandRow("resume", "Run a league", "league.cli.operator"),

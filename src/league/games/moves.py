@@ -7,7 +7,6 @@ move or a draw that could not have been, and the end decides the match.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, NamedTuple
 
 import msgspec
@@ -56,8 +55,7 @@ class Replayed(NamedTuple, Generic[State]):
     draws: tuple[ChanceStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MoveWire(Generic[State]):
+class MoveWire(msgspec.Struct, Generic[State], frozen=True):
     """The wire of such a game; `history` reads the steps from its state.
 
     With `public_history` every player sees all steps in its view. It is only for games in which nothing is hidden.

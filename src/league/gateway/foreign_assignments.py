@@ -19,7 +19,6 @@ from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import Violation
 from league.protocol.exchanges import Role
 from league.protocol.fields import Ordinal, Seconds, Text, Token, Url, is_url
-from league.protocol.judge import specs
 from league.protocol.messages import LeagueQuery, Message, Request
 from league.protocol.parts import AnnouncedMatch
 
@@ -140,7 +139,7 @@ _SEATS: Final = (
 _ENDINGS: Final = ("_endpoint", "_url", "_contact_endpoint", "_address")
 _IDS: Final = ("player_id", "id", "agent_id")
 _ADDRESSES: Final = ("endpoint", "contact_endpoint", "player_endpoint", "url")
-_ANNOUNCED: Final = tuple(spec.name for spec in specs(AnnouncedMatch))
+_ANNOUNCED: Final = AnnouncedMatch.__struct_encode_fields__
 _MEMBERS: Final = (Role.REFEREE.value, Role.PLAYER.value)
 _NUMBERED: Final = re.compile(r"\D{0,40}([0-9]{1,9})")
 UNNAMED_LEAGUE: Final = "league"

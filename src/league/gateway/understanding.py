@@ -15,13 +15,13 @@ LONGEST_QUOTE: Final = 200
 
 _METHOD = r"(?:method|tool|message[ _-]?type|command|action|operation)"
 _WHAT = rf"(?:{_METHOD}|message|request|endpoint|route)"
-_WORDS: Final = re.compile(
+_WORDS: Final = (
     rf"(?:unknown|unsupported|unrecogni[sz]ed|unhandled|no such|no handler for)[ _-]+{_WHAT}\b"
     rf"|(?:invalid|unexpected|bad|wrong|no)[ _-]+{_METHOD}\b"
     rf"|{_WHAT}\b[^.;]{{0,80}}\b(?:not|isn'?t|never)[ _-]+(?:found|supported|known|implemented|recogni[sz]ed|handled)"
-    r"|not[ _-]?implemented",
-    re.IGNORECASE,
+    r"|not[ _-]?implemented"
 )
+"""Compiled on first use: that takes longer than anything else here, and agents of our own never say so."""
 _RAISED: Final = re.compile(r"Error (?:executing|calling) tool ")
 """MCP servers begin like this when a tool is there, and failed."""
 _STATUSES: Final = re.compile(
@@ -60,7 +60,7 @@ def says_unknown(content: object, number: int | None = None, *, is_error: bool =
         return False
     text = first_text(content, _TEXTS) or ""
     # A tool that failed may quote anything: it was there, and the call was understood.
-    return not _RAISED.match(text) and bool(_WORDS.search(text))
+    return not _RAISED.match(text) and bool(re.search(_WORDS, text, re.IGNORECASE))
 
 
 def is_trouble(content: object) -> bool:

@@ -26,8 +26,9 @@ from league.hosting import require_game, serving, start_time
 from league.hosting.background import open_views
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY, KeptSecret
 from league.hosting.manager_api import FeaturePages, league_gauges, league_pages, other_pages
+from league.hosting.manager_options import ManagerOptions
 from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
-from league.hosting.options import ManagerOptions, options_of
+from league.hosting.options import options_of
 from league.hosting.serving import Door, HostedAgent, Ready, trusted
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager

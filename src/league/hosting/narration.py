@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from league import events
 from league.events import Event
@@ -73,8 +72,7 @@ class Narrator(Struct, frozen=True):
             self.say(line)
 
 
-@dataclass(slots=True)
-class ErrorLines:
+class ErrorLines(Struct):
     """Prints the errors that other agents report to us; one that keeps coming is printed ever more rarely."""
 
     say: Say = console.complain

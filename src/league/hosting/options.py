@@ -4,6 +4,10 @@ An option is a field of its role's class: the field has the type, and `option(â€
 line and the file need. `league_setting(â€¦)` is an option whose value becomes a setting of the league, and has that
 setting's default. The command line wins over the environment, and the environment over the file. All of them are read
 here and nowhere else: a role gets typed options that have been checked.
+
+The class of each role is in a module of its own (`manager_options`, `referee_options`, `player_options`), because a
+process has one role, and the classes take long to make. `settings_file` reads `league.toml`, which may hold the options
+of all roles.
 """
 
 from __future__ import annotations
@@ -11,21 +15,18 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
-from league import features
-from league.features import StrategyRow
 from league.settings import LeagueSettings
-from league.terminal import USAGE, CommandError, addresses, did_you_mean
+from league.terminal import USAGE, CommandError, addresses
 from league.terminal.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
-    from league.protocol.endpoints import Allowance, Reach
+    from league.protocol.endpoints import Allowance
     from league.protocol.envelope import Profile
     from league.storage.transcript import Mode
 
@@ -131,7 +132,7 @@ def options_in(cls: type, roles: tuple[str, ...]) -> Iterator[Option]:
             yield structs.replace(row, name=declared.name, roles=roles)
 
 
-# --- the options of each role -----------------------------------------------------------------------------------------
+# --- the options of every role ----------------------------------------------------------------------------------------
 
 SHARED = "keep shared files for other tools in this folder"
 PROFILE = "accept and record the habits of other agents (compat), or reject them (strict)"
@@ -193,170 +194,20 @@ class RoleOptions:
     given: frozenset[str] = frozenset()
     """The names of the options that were set, and not left at their defaults."""
 
+    @classmethod
+    def more_options(cls) -> Iterator[Option]:
+        """The options of this role that are not fields of its class."""
+        return iter(())
+
+    @classmethod
+    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of the fields, given those of the options that were set."""
+        return values
+
     @property
     def first_port(self) -> int:
         """The port to try first. If it was not set, the next free port will do, too."""
         return self.usual_port if self.port is None else self.port
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class ManagerOptions(RoleOptions):
-    """The options of a manager."""
-
-    role: ClassVar[str] = "manager"
-    usual_port: ClassVar[int] = 8000
-    useful: ClassVar[tuple[str, ...]] = ("players", "referees", "game", "port", "journal")
-
-    players: int = league_setting("players", WHOLE, "how many players the league has", least=2)
-    referees: int = league_setting(
-        "referees", WHOLE, "how many referees must be registered before the league starts", least=1
-    )
-    game: str = league_setting("game_type", TEXT, "the game to play", placeholder="NAME")
-    league_id: str = league_setting(
-        "league_id", TEXT, "the league's id (default: made from the date)", placeholder="ID"
-    )
-    title: str = league_setting(
-        "title", TEXT, "show this title on pages and in the terminal instead of the league's id"
-    )
-    rounds: int | None = league_setting("rounds", WHOLE, "play only this many rounds of the schedule", least=1)
-    double: bool = league_setting("double", FLAG, "let every pair meet twice")
-    start: str = league_setting(
-        "start",
-        TEXT,
-        "when the league starts: when-full, manual, or a time such as 18:30",
-        placeholder="when-full|manual|TIME",
-    )
-    draw: Literal["auto", "shared", "referee"] = league_setting(
-        "draw",
-        TEXT,
-        "who draws numbers: referees alone, or referees and manager together (shared); auto: together with referees "
-        "that came in without the enrolment key or approval",
-        default="auto",
-        choices=("auto", "shared", "referee"),
-    )
-    late: Literal["admit", "refuse"] = league_setting(
-        "late",
-        TEXT,
-        "players that come after the start: admit them (they play missed matches in extra rounds) or refuse them",
-        choices=("admit", "refuse"),
-    )
-    preset: Literal["local", "official"] = league_setting(
-        "announcement_wait_s",
-        TEXT,
-        "local: quick; official: a minute between announcement and play",
-        default="local",
-        choices=("local", "official"),
-    )
-    move_seconds: float = league_setting("move_seconds", SECONDS, "how long a player may think about a move", least=0.1)
-    fallback: Literal["allow", "refuse"] = league_setting(
-        "fallback",
-        TEXT,
-        "choices that a player's language model did not make: allow and mark them, or let the player lose the match",
-        choices=("allow", "refuse"),
-    )
-    outage_minutes: float = league_setting(
-        "outage_minutes",
-        NUMBER,
-        "how long a round waits if many players disappear at once (0: it never waits)",
-        least=0,
-        placeholder="MINUTES",
-    )
-    outage_share: float = league_setting(
-        "outage_share",
-        NUMBER,
-        "the share of players, at least three, that must disappear at once for the league to wait; half, at least two, "
-        "are always enough",
-        least=0.05,
-        placeholder="SHARE",
-    )
-    endpoints: Reach = league_setting(
-        "endpoints",
-        TEXT,
-        "how far away agents may be; each must be at the address it registers from",
-        choices=("local", "lan", "public"),
-    )
-    trust: Literal["tokens", "class"] = league_setting(
-        "trust",
-        TEXT,
-        "what proves who sent a report or an answer: tokens only; or, for agents that show none, also the address it "
-        "came from (with --endpoints local or lan)",
-        choices=("tokens", "class"),
-    )
-    allow_endpoint: tuple[Allowance, ...] = league_setting(
-        "allow_endpoint",
-        PLACES,
-        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may also be, wherever they register from; "
-        "may be repeated",
-    )
-    enrolment: Literal["open", "key", "approve"] | None = league_setting(
-        "enrolment",
-        TEXT,
-        "who may register: anybody; referees with the key only; or agents that the operator approves (default: all "
-        "players, on this machine as many referees as the start needs, and later ones with the key or approval)",
-        default=None,
-        choices=("open", "key", "approve"),
-    )
-    enrolment_key: str = option(
-        TEXT,
-        "",
-        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which the manager keeps)",
-        placeholder="KEY",
-    )
-    state: str = option(
-        TEXT,
-        "",
-        "keep admin token and enrolment key in this folder (default: the journal's folder)",
-        placeholder="DIR",
-    )
-    managers: tuple[str, ...] = option(
-        ADDRESSES,
-        (),
-        "the address of a manager of this league (this one or a standby), which members are told; may be repeated",
-    )
-    max_referees: int = league_setting("max_referees", WHOLE, "accept at most this many referees", least=1)
-    referee_patience: float | None = league_setting(
-        "referee_patience_s",
-        SECONDS,
-        "how long a referee may take for a match it has acknowledged (default: the longest a match can take)",
-        least=0.1,
-    )
-    shared: str | None = option(
-        TEXT, None, f"{SHARED} (default: the journal's folder)", off="keep no shared files", placeholder="DIR"
-    )
-    """None: in the folder of the journal; "": nowhere."""
-    announcement_lead_s: float | None = league_setting(
-        "announcement_lead_s",
-        SECONDS,
-        "seconds between announcement and play",
-        default=None,
-        least=0,
-        only_in_file=True,
-    )
-    retry_delays_s: tuple[float, ...] = league_setting(
-        "retry_delays_s", NUMBERS, "pauses before the retries of a call", least=0, only_in_file=True
-    )
-    standings_interval_s: float = league_setting(
-        "standings_interval_s", SECONDS, "least time between two standings updates", least=0, only_in_file=True
-    )
-    start_match_after_s: float = league_setting(
-        "start_match_after_s",
-        SECONDS,
-        "how long to wait before the manager gives a match to a referee by others in another way",
-        least=0.1,
-        only_in_file=True,
-    )
-    unique_names: bool = league_setting("unique_names", FLAG, "names must be unique", only_in_file=True)
-    late_referees: bool = league_setting("late_referees", FLAG, "referees may join a running league", only_in_file=True)
-    max_concurrent_matches_limit: int = league_setting(
-        "max_concurrent_matches_limit",
-        WHOLE,
-        "the most concurrent matches that a referee may offer; one with a token_scheme may always offer 64",
-        least=1,
-        only_in_file=True,
-    )
-    tiebreakers: tuple[str, ...] = league_setting(
-        "tiebreakers", NAMES, "the criteria that sort the table, in order", only_in_file=True
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -382,116 +233,12 @@ class MemberOptions(RoleOptions):
     shared: str = option(TEXT, "", SHARED, placeholder="DIR")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class RefereeOptions(MemberOptions):
-    """The options of a referee."""
-
-    role: ClassVar[str] = "referee"
-    usual_port: ClassVar[int] = 8001
-    useful: ClassVar[tuple[str, ...]] = ("manager", "port", "name", "max_concurrent_matches", "journal")
-
-    game: str = option(TEXT, DEFAULTS.game_type, "the game to play", placeholder="NAME")
-    enrolment_key: str = option(
-        TEXT,
-        "",
-        f"the key to register with (default: {KEY_VARIABLE}, or the key kept by a manager on this machine)",
-        variable=KEY_VARIABLE,
-        placeholder="KEY",
-    )
-    state: str = option(TEXT, "", "the folder where the manager keeps its enrolment key", placeholder="DIR")
-    max_concurrent_matches: int = option(
-        WHOLE,
-        DEFAULTS.max_concurrent_matches_limit,
-        "how many matches to run at once",
-        least=1,
-        most=64,  # the protocol's bound; importing it would slow down every command
-    )
-    ask_standings: bool = option(FLAG, False, "ask the manager for the table once a round, as the demo's referees do")
-    player_addresses: tuple[tuple[str, str], ...] = option(
-        HOMES,
-        (),
-        "where a player is, such as P01=http://127.0.0.1:8101, if the manager does not say; may be repeated",
-        flag_name="player",
-    )
-    draw_as: str = option(
-        TEXT,
-        "auto",
-        "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word; auto: find out",
-        placeholder="WORD",
-    )
-    trust: Literal["tokens", "class"] = option(
-        TEXT,
-        "tokens",
-        "what proves under a manager by others who sent an answer: tokens and the conversation_id of the call; or, for "
-        "players that show neither, also the address it came from",
-        choices=("tokens", "class"),
-    )
-    agents_config: str = option(
-        TEXT,
-        "config/agents/agents_config.json",
-        "a file that says where players are, if the manager does not",
-        placeholder="FILE",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class PlayerOptions(MemberOptions):
-    """The options of a player."""
-
-    role: ClassVar[str] = "player"
-    usual_port: ClassVar[int] = 8101
-    useful: ClassVar[tuple[str, ...]] = ("manager", "strategy", "name", "port", "count")
-
-    game: str = option(TEXT, "", "the game to play (default: the player's own, otherwise even_odd)", placeholder="NAME")
-    id: str = option(
-        TEXT, "", "the id to ask the manager for, such as P03; several players count up from it", placeholder="ID"
-    )
-    strategy: str = option(
-        TEXT,
-        "random",
-        "a built-in strategy, or module:Class; several, separated by commas, take turns",
-        placeholder="NAME|module:Class",
-    )
-    seed: int | None = option(WHOLE, None, "make the choices of random strategies repeatable")
-    more: Mapping[str, Any] = field(default_factory=lambda: {extra.name: extra.default for extra in strategy_options()})
-    """The options of features' strategies, by name (Any: each has its own type)."""
-
-
-ROLES: tuple[type[RoleOptions], ...] = (ManagerOptions, RefereeOptions, PlayerOptions)
-ALL = tuple(cls.role for cls in ROLES)
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
 
-def _own_options(role: type[RoleOptions]) -> tuple[Option, ...]:
-    return tuple(options_in(role, (role.role,)))
-
-
-def strategy_options() -> Iterator[Option]:
-    """The options of our features' strategies: each row names the class that declares them."""
-    for row in features.own(StrategyRow):
-        if row.options:
-            yield from options_in(features.load(row.options), (PlayerOptions.role,))
-
-
-def options_of(role: type[RoleOptions]) -> Iterator[Option]:
-    """The options of one role, those of strategies included."""
-    yield from _own_options(role)
-    if role is PlayerOptions:
-        yield from strategy_options()
-
-
-def all_options() -> list[Option]:
-    """Every option once, with all roles that share it; for the reference."""
-    merged: list[Option] = []
-    for role in ROLES:
-        for row in options_of(role):
-            # Two roles share a row of the reference if nothing but the role differs.
-            twin = next((other for other in merged if structs.replace(other, roles=row.roles) == row), None)
-            if twin is None:
-                merged.append(row)
-            else:
-                merged[merged.index(twin)] = structs.replace(twin, roles=(*twin.roles, *row.roles))
-    return merged
+def options_of(role: type[RoleOptions]) -> tuple[Option, ...]:
+    """The options of one role."""
+    return (*options_in(role, (role.role,)), *role.more_options())
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -550,86 +297,26 @@ def read(args: argparse.Namespace, role: type[AnyRole]) -> AnyRole:
     """Read all options of a role: from the command line, otherwise the environment, otherwise the file of --config."""
     stored: Mapping[str, Any] = {}
     if args.config:
-        stored = _settings_for(role, _stored(args.config), args.config)
+        from league.hosting import settings_file  # imported here because few processes have a file with settings
+
+        stored = settings_file.read(args.config, role)
     values: dict[str, Any] = {}
     for row in options_of(role):
         typed = None if row.only_in_file else getattr(args, row.name, None)
         if typed is not None:
-            values[row.name] = _value(row, typed, row.flag, (str, bool))
+            values[row.name] = checked_value(row, typed, row.flag, (str, bool))
         elif row.variable and os.environ.get(row.variable):
-            values[row.name] = _value(row, os.environ[row.variable], row.variable, (str,))
+            values[row.name] = checked_value(row, os.environ[row.variable], row.variable, (str,))
         elif row.name in stored:
             values[row.name] = stored[row.name]
     # A member must listen where its manager can call it, so that depends on where the manager is.
     if issubclass(role, MemberOptions) and "host" not in values:
         values["host"] = addresses.on_route_to(addresses.first_of(values.get("manager", USUAL_MANAGER)))
-    usual = defaults(role)
-    # The names are taken before options of strategies move into a mapping of their own.
     names = frozenset(values)
-    if isinstance(usual, PlayerOptions):
-        values["more"] = {name: values.pop(name, default) for name, default in usual.more.items()}
-        values |= _chosen_strategy(names)
-    return replace(usual, **values, given=names)
+    return replace(defaults(role), **role.completed(values), given=names)
 
 
-def _chosen_strategy(names: Container[str]) -> dict[str, str]:
-    """The strategy that one of its own options chooses, if none is named."""
-    for row in features.own(StrategyRow):
-        if row.chosen_by in names and "strategy" not in names:
-            return {"strategy": row.name}
-    return {}
-
-
-def _settings_for(role: type[RoleOptions], stored: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The settings of a file that are for this role.
-
-    Roles share a file. A key at its top is for every role that has it, a role's own table is for that role alone. The
-    whole file is checked, no matter which role reads it. (`manager` is a table if it is one, otherwise the option.)
-    """
-    tables = {key: value for key, value in stored.items() if key in ALL and isinstance(value, dict)}
-    top = {key: value for key, value in stored.items() if key not in tables}
-    # A key at the top may belong to any role, and must fit each role that has it.
-    everything = [row for cls in ROLES for row in options_of(cls)]
-    settings = _checked(top, everything, name, role)
-    for cls in ROLES:
-        table = _checked(tables.get(cls.role, {}), tuple(options_of(cls)), f"{name}, [{cls.role}]", cls)
-        if cls is role:
-            settings |= table
-    return settings
-
-
-def _checked(table: Mapping[str, Any], rows: Sequence[Option], where: str, role: type[RoleOptions]) -> dict[str, Any]:
-    """The settings of a table that are for this role. A mistake in the table is refused, whichever role it is for."""
-    settings: dict[str, Any] = {}
-    for key, value in table.items():
-        fitting = [row for row in rows if row.name == key]
-        if not fitting:
-            raise _unknown(where, key, {row.name for row in rows})
-        for row in fitting:
-            checked = _value(row, value, f"{key} in {where}", row.kind.types)
-            if role.role in row.roles:
-                settings[key] = checked
-    return settings
-
-
-def _unknown(where: str, key: str, names: Iterable[str]) -> CommandError:
-    suggestion = did_you_mean(key, names) or f"; there are {', '.join(sorted(names))}"
-    return CommandError(f"{where}: there is no setting {key!r}{suggestion}", USAGE)
-
-
-def _stored(name: str) -> Mapping[str, Any]:
-    """The content of league.toml."""
-    import tomllib  # imported here because few processes have a file with settings
-
-    try:
-        return tomllib.loads(Path(name).read_text("utf-8"))
-    except OSError as error:
-        raise CommandError(f"cannot read {name}: {error.strerror}", USAGE) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CommandError(f"{name} is not TOML: {error}", USAGE) from error
-
-
-def _value(row: Option, raw: Any, where: str, types: tuple[type, ...]) -> Any:
+def checked_value(row: Option, raw: Any, where: str, types: tuple[type, ...]) -> Any:
     """A value, read and checked. `types` are those it may have there: in a file "4" is not a number."""
     items = raw if row.kind.is_list else [raw]
     try:

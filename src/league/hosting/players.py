@@ -31,7 +31,7 @@ from league.hosting.author_code import Raised, ask_author, caught, loading
 from league.hosting.author_news import AuthorNews, competitor
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
 from league.hosting.narration import PLAYER
-from league.hosting.options import PlayerOptions
+from league.hosting.player_options import PlayerOptions
 from league.hosting.serving import Ready, run_agents, say_ready, until
 from league.machine import Ask, Considered, NoChoice
 from league.player import strategies

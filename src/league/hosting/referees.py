@@ -14,7 +14,7 @@ from league.gateway.guest import GatewayGuest
 from league.hosting.kept_secrets import ENROLMENT_KEY
 from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
 from league.hosting.narration import REFEREE
-from league.hosting.options import RefereeOptions
+from league.hosting.referee_options import RefereeOptions
 from league.hosting.serving import Ready, run_agents, say_ready
 from league.machine import Information, Refusal
 from league.protocol import strict_json

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from msgspec import Struct, structs, to_builtins
@@ -417,8 +416,7 @@ class PlayerMemory:
         self.state = after(self.state, "withdraw")
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The matches that have ended, also those that the history has forgotten, and our points of them."""
 
     played: int = 0

@@ -6,7 +6,6 @@ Each can play every game. Games other than Even/Odd have no "even" and "odd"; th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -98,8 +97,7 @@ class Strategy(Protocol):
 Choosing = Callable[[Turn], str]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
+class BuiltIn(Struct, frozen=True):
     """A strategy of this module."""
 
     choosing: Choosing

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from msgspec import Struct
@@ -232,14 +231,21 @@ class Violation(Struct, frozen=True):
         return ERRORS[self.code].name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PeerError(Exception):
     """A peer broke the protocol; `code` is a row of the catalogue, `requirement` the id of the violated clause."""
 
-    code: str
-    detail: str
-    context: Mapping[str, object] = field(default_factory=dict)
-    requirement: str = ""
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        context: Mapping[str, object] | None = None,
+        requirement: str = "",
+    ) -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.detail = detail
+        self.context = context or {}
+        self.requirement = requirement
 
     @property
     def row(self) -> ErrorRow:

@@ -7,7 +7,6 @@ the message out of its wrapping. `read_call` then judges the message, which must
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeGuard
 
@@ -84,12 +83,13 @@ class RpcAnswer(Struct, frozen=True):
     """The sentence of a JSON-RPC error."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BadRequestError(Exception):
     """A request that cannot even be dispatched, with the id to answer it under."""
 
-    id: Id
-    error: PeerError
+    def __init__(self, id: Id, error: PeerError) -> None:  # noqa: A002 - JSON-RPC calls it so
+        super().__init__(id, error)
+        self.id = id
+        self.error = error
 
 
 def decode_call(raw: bytes, limit: int = MESSAGE_LIMIT) -> RpcCall:

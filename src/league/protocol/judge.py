@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache, partial
 from operator import attrgetter, is_not, ne
 from typing import Any, NamedTuple
@@ -90,8 +89,7 @@ Walk = Callable[[object, Place, Report], None]
 """Judges a value at a place, and appends what it finds to the report."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(Struct, frozen=True):
     """One field of a class, as the walk, the schemas and the documentation see it."""
 
     name: str
@@ -102,7 +100,7 @@ class FieldSpec:
     nullable: bool
     code: str | None
     rule: str | None
-    walk: Walk = field(repr=False)
+    walk: Walk
 
 
 class Peeled(NamedTuple):

@@ -17,7 +17,6 @@ KIT_LEAGUE = "conformance"
 _NUMBER = r"(?:0|[1-9][0-9]*)"
 _PRE = rf"(?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 SEMVER_PATTERN = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRE}(?:\.{_PRE})*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$"
-_SEMVER = re.compile(SEMVER_PATTERN[1:-1])
 
 
 def is_of_kit(conversation_id: str) -> bool:
@@ -27,7 +26,7 @@ def is_of_kit(conversation_id: str) -> bool:
 
 def is_semver(text: str) -> bool:
     """Whether this is a version by Semantic Versioning 2.0."""
-    return _SEMVER.fullmatch(text) is not None
+    return re.fullmatch(SEMVER_PATTERN, text) is not None
 
 
 def is_supported(protocol_version: str) -> bool:

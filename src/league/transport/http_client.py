@@ -24,11 +24,10 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from league.machine import Failure, NoConnection
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
@@ -72,8 +71,7 @@ _LOCAL_ERRORS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class _Endpoint:
+class _Endpoint(Struct, eq=False):
     """The connections to one scheme, host and port."""
 
     free: list[ClientConnection] = field(default_factory=list)

@@ -13,11 +13,15 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import pytest
 
 from league.cli.main import main
-from league.hosting import options
+from league.hosting import manager_options, options, player_options
+from league.hosting.manager_options import ManagerOptions
 from league.hosting.managers import league_settings, size_notice
 from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
-from league.hosting.options import ManagerOptions, Option, PlayerOptions, RefereeOptions, RoleOptions, options_of
+from league.hosting.options import Option, RoleOptions, options_of
+from league.hosting.player_options import PlayerOptions
+from league.hosting.referee_options import RefereeOptions
 from league.hosting.referees import LARGEST_FILE, read_agents
+from league.hosting.settings_file import ROLES, all_options
 from league.machine import Information, Refusal
 from league.protocol import endpoints
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MOST_CONCURRENT_MATCHES
@@ -70,12 +74,12 @@ def test_tables_that_outgrow_the_documents_are_told() -> None:
 # --- whose a setting is -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", options.ROLES)
+@pytest.mark.parametrize("role", ROLES)
 def test_an_option_of_another_role_is_refused_on_the_command_line(
     role: type[RoleOptions], capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = {one.name for one in options.options_of(role) if not one.only_in_file}
-    for one in options.all_options():
+    for one in all_options():
         if one.name not in mine:
             assert main([role.role, one.flag, "1"]) == USAGE
             assert f"unknown arguments: {one.flag}" in capsys.readouterr().err
@@ -87,7 +91,7 @@ def test_roles_share_a_file_but_a_wrong_value_is_refused_by_all_of_them(tmp_path
     assert read(RefereeOptions, "--config", file).max_concurrent_matches == 3
     assert read(PlayerOptions, "--config", file).strategy == "random"
     wrong = stored(tmp_path, "retry_delays_s = 'often'\n")
-    for role in options.ROLES:
+    for role in ROLES:
         assert "retry_delays_s" in refused(role, "--config", wrong)
 
 
@@ -273,11 +277,13 @@ def typed_as(one: Option) -> object:
     return kind | None if one.default is None else kind
 
 
-@pytest.mark.parametrize("role", options.ROLES)
+@pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_is_told_is_typed_as_the_table_says(role: type[RoleOptions]) -> None:
-    hints = get_type_hints(role, {**vars(options), "Profile": Profile, "Mode": Mode, **vars(endpoints)})
+    modules = (manager_options, player_options, endpoints)
+    names = {name: value for module in modules for name, value in vars(module).items()}
+    hints = get_type_hints(role, {**names, "Profile": Profile, "Mode": Mode})
     told = {one.name: hints[one.name] for one in fields(role) if one.name not in ("given", "more")}
-    if role is options.PlayerOptions:
+    if role is PlayerOptions:
         model_hints = get_type_hints(ModelOptions)
         told |= {one.name: model_hints[one.name] for one in fields(ModelOptions)}
     assert told == {one.name: typed_as(one) for one in options.options_of(role)}

@@ -1,4 +1,4 @@
-"""`league manager`, `referee` and `player`: the roles as servers."""
+"""`league player`: players as servers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,14 @@ from functools import partial
 from league import features
 from league.features import StrategyRow
 from league.hosting import options
+from league.hosting.player_options import PlayerOptions
 from league.terminal import USAGE, Command, CommandError
 
 
-def _manager(args: argparse.Namespace) -> int:
-    from league.hosting import managers
+def _run(args: argparse.Namespace) -> int:
+    from league.hosting import players  # imported here so that --help is quick
 
-    return managers.run(options.read(args, options.ManagerOptions))
-
-
-def _referee(args: argparse.Namespace) -> int:
-    from league.hosting import referees
-
-    return referees.run(options.read(args, options.RefereeOptions))
-
-
-def _player(args: argparse.Namespace) -> int:
-    from league.hosting import players
-
-    chosen = options.read(args, options.PlayerOptions)
+    chosen = options.read(args, PlayerOptions)
     specs = chosen.strategy.split(",")
     _refuse_foreign_options(chosen, specs)
     # With several strategies, the players take them in turn.
@@ -35,7 +24,7 @@ def _player(args: argparse.Namespace) -> int:
     return players.run(chosen, entrants)
 
 
-def _refuse_foreign_options(chosen: options.PlayerOptions, strategies: Sequence[str]) -> None:
+def _refuse_foreign_options(chosen: PlayerOptions, strategies: Sequence[str]) -> None:
     """Refuse options of a strategy that does not play: they would do nothing."""
     for row in features.own(StrategyRow):
         if not row.options or row.name in strategies:
@@ -46,28 +35,6 @@ def _refuse_foreign_options(chosen: options.PlayerOptions, strategies: Sequence[
 
 
 COMMANDS = (
-    Command(
-        "manager",
-        "run the League Manager",
-        """\
-example: league manager --players 4 --referees 2
-  starts the league when four players and two referees have registered; start it again with the same --journal to
-  resume the league
-example: league manager --start 18:30 --enrolment approve
-  starts the league at half past six with the agents that the operator has approved (league approve); the admin token
-  is in the journal's folder, in --state DIR, or in LEAGUE_ADMIN_TOKEN""",
-        partial(options.configure, role=options.ManagerOptions),
-        _manager,
-    ),
-    Command(
-        "referee",
-        "run a referee",
-        """\
-example: league referee --manager http://127.0.0.1:8000/mcp
-  without --journal, a referee that is killed forgets its matches, and the manager gives them to another referee""",
-        partial(options.configure, role=options.RefereeOptions),
-        _referee,
-    ),
     Command(
         "player",
         "run a player",
@@ -89,7 +56,7 @@ Errors in your code are shown here in full, with the message that caused them.
 A language model (--ask llm:MODEL) can be from any OpenAI-compatible provider; the API key is in LEAGUE_LLM_KEY.
 A program (--ask exec:COMMAND) reads {"prompt", "options"} as one line of JSON and answers with one line of text.
 An MCP server is asked through one of its tools; its bearer token is in LEAGUE_MCP_TOKEN.""",
-        partial(options.configure, role=options.PlayerOptions),
-        _player,
+        partial(options.configure, role=PlayerOptions),
+        _run,
     ),
 )
