@@ -72,9 +72,10 @@ def _children_of(pid: int) -> Iterator[int]:
 
 
 class PostgresServer:
-    """A server that can be stopped, killed, suspended and started again."""
+    """A server that can be stopped, killed, suspended and started again. `inside` begins a command on its machine."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, inside: Sequence[str] = ()) -> None:
+        self._inside = inside
         self._programs = find_programs()
         self._data = folder / "data"
         self._sockets = folder
@@ -87,13 +88,15 @@ class PostgresServer:
     def make(self) -> None:
         """Make its data, for a server that has none yet."""
         subprocess.run([*_as_user(), *self._initdb], check=True, stdout=subprocess.DEVNULL)
+        with (self._data / "pg_hba.conf").open("a") as access:
+            access.write("host all all samenet trust\n")
 
     def start(self, *settings: str) -> None:
-        """Start it and wait until it answers. It listens at a socket in its folder only."""
+        """Start it and wait until it answers. It listens at a socket in its folder only, unless settings say more."""
         options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self._sockets}"]
         for setting in ("max_connections=200", "shared_buffers=32MB", *settings):
             options += ["-c", setting]
-        self._run([*_as_user(), str(self._programs / "postgres"), "-D", str(self._data), *options])
+        self._run([*self._inside, *_as_user(), str(self._programs / "postgres"), "-D", str(self._data), *options])
 
     def start_on_small_disk(self, megabytes: int, ballast: int) -> None:
         """Make its data on a disk of this size, which is mounted for it alone and holds some ballast, and start it.
@@ -176,13 +179,13 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server(*settings: str) -> Iterator[PostgresServer]:
+def postgres_server(*settings: str, inside: Sequence[str] = ()) -> Iterator[PostgresServer]:
     """A server of one's own, gone at the end."""
     # Not below pytest's folders: the path of a socket may not be long.
     folder = Path(tempfile.mkdtemp(prefix="league-pg-"))
     server = None
     try:
-        server = PostgresServer(folder)
+        server = PostgresServer(folder, inside)
         server.make()
         server.start(*settings)
         yield server

@@ -191,10 +191,11 @@ class Processes:
         """What processes said that only a bug of ours makes them say."""
         return [line for one in self.started for line in one.lines if any(sign in line for sign in SIGNS_OF_BUGS)]
 
-    def begin(self, command: str, label: str = "", /, **options: Option) -> Process:
+    def begin(self, command: str, label: str = "", inside: Sequence[str] = (), /, **options: Option) -> Process:
         """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone, a tuple the flag again and
-        again. Do not wait."""
-        process = Process(label or command, [command, *_arguments({"port": 0, **options})], self.folder)
+        again. `inside` begins a command on another machine. Do not wait."""
+        arguments = [command, *_arguments({"port": 0, **options})]
+        process = Process(label or command, arguments, self.folder, (*inside, *COMMAND))
         self.started.append(process)
         return process
 
