@@ -95,7 +95,8 @@ class Refusal:
     def in_words(self) -> str:
         """Quote the peer, and say what a code or a number of its own means in our catalogue."""
         words = self.words or f"{self.code} {self.detail}".strip()
-        if not self.code or self.code in words:
+        # Our code for bugs is no one else's, and says nothing that the peer did not say.
+        if not self.code or self.code == "E099" or self.code in words:
             return words
         return f"{words} (that is {self.code}: {ERRORS[self.code].when})"
 
@@ -236,6 +237,8 @@ class Failure(Enum):
     BROKEN = "broken"
     SERVER_ERROR = "server error"
     """The answer had a status of 500 or more, and no message."""
+    UNUSABLE = "unusable"
+    """The answer was HTTP, and was not read: it is too large, or compressed."""
     BUSY = "busy"
     NOT_UNDERSTOOD = "not understood"
     ERROR = "error"

@@ -316,6 +316,8 @@ class ProviderOfModels(ChatCompletions):
         try:
             reply = await self._client.post(self._url, body, seconds, LARGEST_ANSWER, headers)
         except CallFailed as error:
+            if error.failure is Failure.UNUSABLE:
+                return NoReply(f"the provider answered, but {error.detail}")
             return NoReply(f"the provider cannot be reached: {error}", error.failure is Failure.TIMEOUT)
         text = reply.body
         # Errors are shown to people, and may quote the key.

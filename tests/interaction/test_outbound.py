@@ -155,7 +155,7 @@ BUSY = answer(b"", "Retry-After: 7", status="503 Later")
             [answer(b"", status="404 Not Found")], OVER, (Failure.NOT_UNDERSTOOD, Blame.PEER, None), id="not there"
         ),
         pytest.param([b"nonsense\r\n\r\n"], OVER, (Failure.BROKEN, Blame.PEER, None), id="nonsense"),
-        pytest.param([answer(b"x" * 20_000)], OVER, (Failure.BROKEN, Blame.PEER, None), id="too large"),
+        pytest.param([answer(b"x" * 20_000)], OVER, (Failure.UNUSABLE, Blame.PEER, None), id="too large"),
     ],
 )
 @on_every_loop

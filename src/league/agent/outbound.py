@@ -37,6 +37,7 @@ from league.protocol.messages import (
     LeagueStandingsUpdate,
     Message,
 )
+from league.protocol.safe_text import excerpt
 from league.protocol.tokens import MANAGER
 from league.storage.transcript import LetterNote, exchanged
 from league.transport import letters
@@ -258,6 +259,9 @@ class Outbound:
             return self._read(sent, reply, now)
         failure = Failure.NOT_UNDERSTOOD if reply.status < 500 else Failure.SERVER_ERROR
         detail = f"answered with HTTP status {reply.status}"
+        quote = excerpt(reply.body)
+        if quote:
+            detail += f' "{quote}"'
         return self._failed(sent, failure, now, detail=detail, seconds=now - sent.at)
 
     def _read(self, sent: _Sent, reply: HttpReply, now: float) -> Actions:
@@ -287,7 +291,10 @@ class Outbound:
             blame = Blame.NOBODY
         elif failed.local:
             blame = Blame.LOCAL
-        return self._failed(sent, failed.failure, now, blame)
+        detail = ""
+        if failed.failure is Failure.UNUSABLE:
+            detail = f"answered, but {failed.detail}"
+        return self._failed(sent, failed.failure, now, blame, detail=detail)
 
     def _failed(
         self,

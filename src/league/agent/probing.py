@@ -12,7 +12,7 @@ from league.agent.caller import Caller
 from league.calling.delivery import in_words
 from league.machine import Address, Failure, Probe
 from league.protocol import jsonrpc
-from league.protocol.findings import Findings, unanswered
+from league.protocol.findings import Findings, unanswered, unusable
 from league.transport.http_client import CallFailed, HttpClient
 
 
@@ -22,6 +22,8 @@ async def probe(url: str, client: HttpClient, limit_s: float, role: str = "playe
     try:
         reply = await caller.call(1, Probe(role, game), b"", Address("probe", url), limit_s, jsonrpc.MESSAGE_LIMIT)
     except CallFailed as failed:
+        if failed.failure is Failure.UNUSABLE:
+            return unusable(url, f"answered, but {failed.detail}")
         is_refused = failed.failure is Failure.REFUSED
         return unanswered(url, in_words(failed.failure, failed.detail), is_refused=is_refused)
     return msgspec.json.decode(reply.body, type=Findings)

@@ -182,6 +182,8 @@ class Delivery(Struct, eq=False):
     """How long we have waited because the peer said that it is busy."""
     attempt: CallAttempt = field(default_factory=CallAttempt)
     answer: Content | None = None
+    refusal: str = ""
+    """Why the peer understood no form of the call, as it said in its answer to the likeliest one."""
     is_over: bool = False
     has_timer: bool = False
     """True if something is done later, unless the delivery is over before."""

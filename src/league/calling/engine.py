@@ -343,15 +343,16 @@ class Calls:
         else:
             self._call_in_next_form(delivery, pause_s, now)
 
-    def _crashed(self, delivery: Delivery, detail: str, now: float) -> None:
-        """React to a status of 500 or more: something broke there, but somebody answered."""
+    def _crashed(self, delivery: Delivery, failed: Undelivered, now: float) -> None:
+        """React to a status of 500 or more, or an answer that cannot be read: something broke there, but somebody
+        answered."""
         self.peers[delivery.peer].breaker.succeeded()
         delivery.attempt.is_reached = True
         if type(delivery.message) is Ping:
             self.on_answer(delivery, now)
             self.end(delivery, Ending.REFUSED, now)
         else:
-            self._hung_up(delivery, Failure.SERVER_ERROR, detail, now)
+            self._hung_up(delivery, failed.failure, failed.detail, now)
 
     def _hung_up(self, delivery: Delivery, failure: Failure, detail: str, now: float) -> None:
         """React to a broken connection."""
@@ -383,6 +384,7 @@ class Calls:
             failure = Failure.NOT_UNDERSTOOD if delivery.attempt.is_reached else Failure.BROKEN
             self._attempt_failed(delivery, failure, read.detail, now)
         else:
+            delivery.refusal = read.detail
             self.on_answer(delivery, now)
             self.end(delivery, Ending.REFUSED, now)
 
@@ -409,8 +411,8 @@ class Calls:
             self.peers[failed.peer].breaker.succeeded()
             read = Interpretation(_NOT_UNDERSTOOD, failed.detail)
             self._not_understood(delivery, Sign.NOT_JSON_RPC, read, now)
-        elif failed.failure is Failure.SERVER_ERROR:
-            self._crashed(delivery, failed.detail, now)
+        elif failed.failure in (Failure.SERVER_ERROR, Failure.UNUSABLE):
+            self._crashed(delivery, failed, now)
         else:
             self.on_failure(delivery)
             self._not_served(delivery, failed, now)

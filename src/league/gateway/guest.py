@@ -82,7 +82,7 @@ BY_PORT: Final = "the documents' ports"
 _METHOD: Final = "get_assigned_matches"
 _QUESTION: Final = Policy(EXCHANGES["LEAGUE_QUERY"].limit_s, if_not_understood=Reaction.FAILED)
 _PING: Final = Policy(limit_s=3.0, is_waited_for=False)
-_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.SERVER_ERROR, Failure.ERROR)
+_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.SERVER_ERROR, Failure.UNUSABLE, Failure.ERROR)
 """Failures that show that somebody answered the ping, if not as the documents do."""
 
 Envelope = dict[str, Any]

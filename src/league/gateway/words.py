@@ -46,6 +46,7 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.findings import Findings, OfferedTools
 from league.protocol.jsonrpc import TOOLS_CALL
 from league.protocol.messages import ACKS, MESSAGES, Message
+from league.protocol.safe_text import excerpt
 from league.protocol.versions import PROTOCOL
 from league.transport import letters
 from league.transport.reply import HttpReply
@@ -62,7 +63,7 @@ _ELSEWHERE = (*_NOT_HERE, *_MOVED)
 _NEVER_MCP = (401, 403, 404, 405, 429)
 """A server that answers a ping like this offers no tools to us."""
 _OF_FRAMEWORKS = ({"detail": "Not Found"}, {"detail": "Method Not Allowed"})
-LONGEST_QUOTE: Final = 80
+LONGEST_LOCATION: Final = 160
 MOST_NAMES: Final = 50
 LONGEST_NAME: Final = 60
 _SESSION_OVER = (400, 404)
@@ -501,15 +502,14 @@ def _findings(
     is_json = _is_json(reply.body)
     quote = ""
     if not is_json or reply.status >= 500:
-        text = reply.body[: LONGEST_QUOTE * 4].decode(errors="replace")
-        quote = " ".join(text.split())[:LONGEST_QUOTE]
+        quote = excerpt(reply.body)
     status = reply.status
     if status in _NOT_HERE and _has_own_words(reply.body):
         # Some agents answer an unknown method like this: it is no page of a web server.
         status = 200
     location = ""
     if reply.status in _MOVED:
-        location = reply.location[: LONGEST_QUOTE * 2]
+        location = reply.location[:LONGEST_LOCATION]
     # A server that answers a plain call properly is called plainly, unless it registered through a tool itself.
     is_refused = reply.status >= 300 or not is_json
     offered_tools = None

@@ -26,7 +26,7 @@ from league.manager.dispatch import RefereeHabits
 from league.manager.manager_context import ManagerContext, ManagerPart
 from league.manager.outages import Outages
 from league.manager.roster import Member
-from league.protocol.findings import Findings, unanswered
+from league.protocol.findings import Findings, unanswered, unusable
 
 PING_S = 5.0
 PROBE_AGAIN_S = 2.0
@@ -130,6 +130,9 @@ class Probes(ManagerPart):
         if self._ledger.state != "WAITING_FOR_REGISTRATIONS":
             return
         member = self.context.member(delivery.peer)
+        if failed.is_reached:
+            self._note(member, unusable(member.endpoint, failed.in_words), now)
+            return
         # An agent that registers before it listens is silent once; it is worth a word only after that.
         if self.is_unreachable(member.agent_id) and self.are_told:
             self._note(member, unanswered(member.endpoint, failed.in_words), now)
@@ -250,7 +253,10 @@ class _Stranger:
             self.then(self.result, now)
 
     def failed(self, _: Delivery, attempt: FailedAttempt, __: float) -> None:
-        self.result = StrangerProbe(attempt.failure, unanswered(self.endpoint, attempt.in_words))
+        if attempt.is_reached:
+            self.result = StrangerProbe(None, unusable(self.endpoint, attempt.in_words))
+        else:
+            self.result = StrangerProbe(attempt.failure, unanswered(self.endpoint, attempt.in_words))
 
     def ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self.probes.stranger_ended(self)

@@ -71,6 +71,8 @@ class Findings(Struct, frozen=True):
     """Why nobody answered, in words."""
     is_refused: bool = False
     """Nobody listens there, as the system says; otherwise somebody may only be slow."""
+    unusable: str = ""
+    """Why its answer could not be read, as the end of a sentence about it."""
     status: int = 200
     """The HTTP status of the answer to the ping."""
     quote: str = ""
@@ -94,7 +96,7 @@ class Findings(Struct, frozen=True):
     @property
     def is_trouble(self) -> bool:
         """True if the agent cannot play, or conduct a match, as it is."""
-        if self.failure or self.location:
+        if self.failure or self.location or self.unusable:
             return True
         if self.tools is not None:
             return self.is_player and not self.tools.choice
@@ -111,9 +113,11 @@ class Findings(Struct, frozen=True):
         """Return what its author and the operator should know, in full sentences; nothing if all is as usual."""
         if self.failure:
             return (
-                f"nobody answers at {self.endpoint}: {self.failure}. Start the agent, and register the address at "
-                "which it listens"
+                f"nobody answers at {self.endpoint}: {self.failure}. Start the agent, or give the address at which it "
+                "listens"
             )
+        if self.unusable:
+            return f"the agent at {self.endpoint} {self.unusable}. Answer with a short JSON object, without compression"
         sentences = []
         if self.moved_to:
             sentences.append(f"messages to {self.endpoint} belong to {self.moved_to}, and go there from now on")
@@ -151,3 +155,8 @@ class Findings(Struct, frozen=True):
 def unanswered(endpoint: str, failure: str, *, is_refused: bool = False) -> Findings:
     """Return the findings of a probe that nobody answered."""
     return Findings(endpoint, failure=failure, is_refused=is_refused)
+
+
+def unusable(endpoint: str, why: str) -> Findings:
+    """Return the findings of a probe whose answer could not be read."""
+    return Findings(endpoint, unusable=why)

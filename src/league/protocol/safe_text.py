@@ -125,6 +125,18 @@ def without_tokens(text: str) -> str:
     return mask(text.encode(errors="backslashreplace")).decode(errors="replace")
 
 
+LONGEST_EXCERPT = 80
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of a body by others as it is quoted: on one line, without tokens and control characters."""
+    text = mask(body[: 4 * LONGEST_EXCERPT]).decode(errors="replace")
+    line = " ".join(text.split())
+    if len(line) > LONGEST_EXCERPT:
+        line = line[: LONGEST_EXCERPT - 1] + "…"
+    return escaped(line)
+
+
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that steer a terminal, or turn the direction of the text around them."""
 

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from league.protocol.errors import PeerError
+from league.protocol.safe_text import excerpt
 
 MAX_DEPTH = 16
 INT64_MIN = -(2**63)
@@ -91,10 +92,21 @@ def carefully(raw: bytes) -> object:
     except ValueError as error:
         if raw.startswith(BOM_UTF8):
             _refuse("JSON.utf8", "the text begins with a byte order mark")
-        _refuse("JSON.syntax", f"not JSON: {error}")
+        _refuse("JSON.syntax", _not_json(raw, error))
     if b"\\u" in raw:
         _check_escapes(value)
     return value
+
+
+def _not_json(raw: bytes, error: ValueError) -> str:
+    """Quote a text that is not JSON, and say where it ceases to be. What a parser says helps nobody."""
+    quote = excerpt(raw)
+    if not quote:
+        return "not JSON: the text is empty"
+    place = ""
+    if isinstance(error, json.JSONDecodeError) and raw[: error.pos].strip():
+        place = f", from character {error.pos + 1} on"
+    return f'not JSON{place}: "{quote}"'
 
 
 def _refuse(clause: str, detail: str) -> NoReturn:

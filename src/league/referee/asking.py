@@ -95,6 +95,7 @@ _DETAILS: Final = {
     Failure.FORBIDDEN: "its address may not be called (spec section 7.5)",
     Failure.BROKEN: "the connection broke, or the answer was not HTTP",
     Failure.SERVER_ERROR: "answered with an HTTP status of 500 or more",
+    Failure.UNUSABLE: "answered with something that is too large or compressed",
     Failure.NOT_UNDERSTOOD: "the call was not understood",
 }
 

@@ -105,6 +105,9 @@ class ConnectionOwner(Protocol):
         """A connection that was used before closed without a byte of an answer to this call."""
 
 
+TOO_LARGE = "the answer is too large"
+
+
 class _StopParsing(Exception):  # noqa: N818 (it never leaves this module: it only stops the parser)
     """The parser is to stop here."""
 
@@ -215,7 +218,7 @@ class ClientConnection(asyncio.Protocol):
             if self._is_complete:
                 self._finish(is_reusable=False)
             else:
-                self.fail(Failure.BROKEN, _reason(error))
+                self._stop_reading(error)
         else:
             if self._is_complete:
                 self._finish(self._is_reusable)
@@ -224,8 +227,17 @@ class ClientConnection(asyncio.Protocol):
 
     def _check_size(self) -> None:
         """An answer without an end must not grow for ever."""
-        if not self._status or self._received > HEAD_LIMIT + _FRAMING * self._limit:
-            self.fail(Failure.BROKEN, "the answer is too large")
+        if not self._status:
+            self.fail(Failure.BROKEN, "the head of the answer is too large")
+        elif self._received > HEAD_LIMIT + _FRAMING * self._limit:
+            self.fail(Failure.UNUSABLE, TOO_LARGE)
+
+    def _stop_reading(self, error: httptools.HttpParserError) -> None:
+        """Give up an answer. If it is an answer by its head, somebody is there."""
+        if isinstance(error.__context__, _StopParsing):
+            self.fail(Failure.UNUSABLE, str(error.__context__))
+        else:
+            self.fail(Failure.BROKEN, f"the answer is not HTTP/1.1: {error}")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._parser = self._transport = None  # or they would keep each other until a collection
@@ -277,12 +289,12 @@ class ClientConnection(asyncio.Protocol):
         if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
             raise _StopParsing("the answer has a transfer encoding other than chunked")
         if int(headers.get(b"content-length", b"0")) > self._limit:
-            raise _StopParsing("the answer is too large")
+            raise _StopParsing(TOO_LARGE)
 
     def on_body(self, body: bytes) -> None:
         self._body += body
         if len(self._body) > self._limit:
-            raise _StopParsing("the answer is too large")
+            raise _StopParsing(TOO_LARGE)
 
     def on_message_complete(self) -> None:
         if self._status and self._parser is not None:
@@ -315,13 +327,6 @@ class ClientConnection(asyncio.Protocol):
             self.abort()
         if call is not None:
             call.on_end(reply)
-
-
-def _reason(error: httptools.HttpParserError) -> str:
-    stop = error.__context__
-    if isinstance(stop, _StopParsing):
-        return str(stop)
-    return f"the answer is not HTTP/1.1: {error}"
 
 
 def _read_retry_after(retry_after: str) -> float | None:

@@ -11,7 +11,7 @@ from league.gateway.words import Exchange, Post, Words
 from league.machine import Address, Probe
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.findings import Findings, unanswered
+from league.protocol.findings import Findings, unanswered, unusable
 from league.transport.reply import HttpReply
 from tests.support.questions import CALL, INVITATION
 
@@ -95,6 +95,15 @@ def test_prose_is_quoted_and_an_empty_body_is_no_trouble() -> None:
     _, findings = methods(begin(Words()), *[HttpReply(200, b"")] * 5)
     assert not findings.is_trouble
     assert "an empty body" in findings.in_words()
+
+
+def test_an_answer_that_cannot_be_read_is_an_answer() -> None:
+    findings = unusable("http://10.0.0.9:8101/mcp", "answered, but the answer is too large")
+    assert findings.is_trouble
+    assert findings.in_words() == (
+        "the agent at http://10.0.0.9:8101/mcp answered, but the answer is too large. Answer with a short JSON object, "
+        "without compression"
+    )
 
 
 def test_a_busy_agent_is_asked_again() -> None:

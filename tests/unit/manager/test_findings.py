@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
-from league.machine import Failure, Probe
-from league.protocol.findings import Findings, OfferedTools, unanswered
+from league.machine import Failure, Probe, Undelivered
+from league.protocol.findings import Findings, OfferedTools, unanswered, unusable
 from league.protocol.messages import Message
 from tests.support.managed import Managed, plain
 
@@ -73,6 +73,19 @@ def test_an_agent_that_does_not_listen_yet_is_told_at_once_and_the_operator_only
     league.wait(2)
     league.answer(league.calls("ping", "P01")[0], Findings(ENDPOINT))
     assert [event.findings for event in league.of(e.AgentProbed)][1:] == [""]
+
+
+def test_an_agent_whose_answer_is_too_large_is_told_so_and_not_called_unreachable() -> None:
+    league = applied()
+    why = "answered, but the answer is too large"
+    for _ in range(3):
+        for call in league.calls("ping"):
+            league.fail(Undelivered(call.key, call.to.agent_id, Failure.UNUSABLE, detail=why))
+        league.wait(2)
+    assert words(league) == unusable(ENDPOINT, why).in_words()
+    (event,) = league.of(e.AgentProbed)
+    assert (event.agent_id, event.findings, event.is_trouble) == ("P01", words(league), True)
+    assert (league.manager.probe_failures, dict(league.manager.not_answering)) == ({}, {})
 
 
 def test_a_registration_waits_for_its_probe_one_second_and_what_comes_later_is_noted() -> None:

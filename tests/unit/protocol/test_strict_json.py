@@ -58,6 +58,26 @@ def test_what_is_not_json_is_refused(raw: bytes) -> None:
     assert refusal(raw).requirement == "JSON.syntax"
 
 
+@pytest.mark.parametrize(
+    ("raw", "detail"),
+    [
+        (b"I play\n  even!", 'not JSON: "I play even!"'),
+        (b" \n", "not JSON: the text is empty"),
+        (b"{'choice': 'even'}", "not JSON, from character 2 on: \"{'choice': 'even'}\""),
+        (b"<html>" + b"x" * 500, 'not JSON: "<html>' + "x" * 73 + '…"'),
+        (
+            b'{"auth_token": "tok_P01_secretsecretsecret", "a": }',
+            'not JSON, from character 51 on: "{"auth_token": "tok_…',
+        ),
+        (b"\x1b[2J", 'not JSON: "\\x1b[2J"'),
+    ],
+    ids=["prose", "nothing", "python", "long", "a token", "control characters"],
+)
+def test_a_text_that_is_not_json_is_quoted_and_no_parser_is(raw: bytes, detail: str) -> None:
+    assert refusal(raw).detail.startswith(detail)
+    assert "secretsecret" not in refusal(raw).detail
+
+
 @pytest.mark.requirement("JSON.syntax")
 @pytest.mark.parametrize("raw", [b"NaN", b"[Infinity]", b'{"a":-Infinity}'])
 def test_numbers_that_are_none_are_refused(raw: bytes) -> None:
