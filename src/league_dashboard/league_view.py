@@ -501,7 +501,7 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
             technical=member.attendance.technical_losses,
             deviations=deviations[member.agent_id],
             endpoint=member.endpoint,
-            findings=member.probed.findings,
+            findings=manager.findings_about(member),
         )
 
 

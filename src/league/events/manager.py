@@ -134,8 +134,8 @@ class AgentMoved(Event, frozen=True, kw_only=True):
 
 
 class AgentProbed(Event, frozen=True, kw_only=True):
-    """A probe before the start, or a match that the member refuses, showed something that people should know; or that
-    is over."""
+    """A probe before the start, or a match that the member refuses or does not report, showed something that people
+    should know; or that is over."""
 
     is_lazy: ClassVar[bool] = True
 
@@ -144,6 +144,9 @@ class AgentProbed(Event, frozen=True, kw_only=True):
     """In full sentences; empty if an earlier trouble is over."""
     is_trouble: bool = False
     """True if the agent cannot take part as it is."""
+    unreported: tuple[str, ...] = ()
+    """Matches that this referee has acknowledged and not reported in the usual time. It may be no fault, and says
+    nothing about earlier findings."""
 
 
 class TokenTakenUp(Event, frozen=True, kw_only=True):
@@ -286,6 +289,8 @@ class MatchLost(Event, frozen=True, kw_only=True):
     why: str
     counts: bool = True
     """False if the referee never acknowledged the match (S-28): the attempt is not one of the three."""
+    is_silent: bool = False
+    """True if the referee does not answer any more, which people were told when it was noticed."""
 
 
 class MatchParked(Event, frozen=True, kw_only=True):

@@ -141,6 +141,7 @@ class GatewayGiving:
     def not_acknowledged(self, dispatch: Dispatch, answer: Content | None, now: float) -> None:
         gift = self._gift(dispatch)
         if _is_unreadable(answer):
+            dispatch.may_be_playing = True
             self._await_report(gift, now)
         elif dispatch.may_have_arrived:
             self._try_next_method(gift, now)
@@ -189,13 +190,17 @@ class GatewayGiving:
         if not self._dispatches.is_open(dispatch):
             return
         dispatch.is_under_way = False
+        if outcome is Ending.REFUSED:
+            dispatch.may_have_arrived = True
         if outcome is Ending.ANSWERED:
             dispatch.acknowledged_at = now
             self.acknowledged(dispatch, now)
         elif outcome is Ending.REFUSED and not _is_unreadable(delivery.answer):
-            dispatch.note_refusal(delivery.answer)
+            dispatch.note_refusal(delivery)
             self._refused(gift, now)
-        elif outcome is Ending.REFUSED or dispatch.may_have_arrived:
+        elif dispatch.may_have_arrived:
+            dispatch.may_be_playing = True
+            dispatch.note_refusal(delivery)
             self._await_report(gift, now)
 
     def _start_message(
@@ -251,10 +256,10 @@ class GatewayGiving:
         return referee_id in self._polling or self._context.member(referee_id).as_referee.dispatch_method == POLLED
 
     def _await_report(self, gift: Gift, now: float) -> None:
-        """Wait for the report, and try the next way if none comes."""
+        """Wait for the report, and try the next way if none comes. After the last way the operator is told."""
         # Many referees acknowledge everything and then do nothing. A referee that plays already answers the next way
         # with an error, or ignores it: its first report counts.
-        if gift.untried and not self._is_known(gift.dispatch.referee_id):
+        if not self._is_known(gift.dispatch.referee_id):
             self._try_next_at(gift, now + self._report_expected_in(gift.dispatch))
 
     def _report_expected_in(self, dispatch: Dispatch) -> float:

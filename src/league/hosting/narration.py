@@ -234,7 +234,7 @@ def _probed(manager: LeagueManager, event: events.AgentProbed) -> str:
 
 def _lost(_: LeagueManager, event: events.MatchLost) -> str:
     # That a referee is silent was told when it fell silent.
-    if event.why.endswith("is silent"):
+    if event.is_silent:
         return ""
     return f"{event.match_id} is taken from its referee: {event.why}"
 

@@ -32,7 +32,13 @@ from league.events import (
     RefereesNamed,
 )
 from league.machine import Address, Pong
-from league.manager.dispatch import Dispatch, Dispatches, RefereeHabits, longest_match_s
+from league.manager.dispatch import (
+    Dispatch,
+    Dispatches,
+    RefereeHabits,
+    longest_match_s,
+    unrepeated_match_s,
+)
 from league.manager.draws import SharedDraws
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
@@ -51,6 +57,10 @@ MATCHES_IN_ONE_MESSAGE = 100
 INTRODUCTION_S = 2.0
 """How long a match waits until its players have heard of a referee that they could not know otherwise."""
 GRACE_S = 60.0
+MOST_NAMED = 3
+"""How many matches of a referee are named in one sentence."""
+REPORT_S = 15.0
+"""How long after the last choice of a match its report usually comes at the latest."""
 LATE_S = 1.0
 """A timer that expires later than this was slept through."""
 
@@ -462,6 +472,7 @@ class Assignments(ManagerPart):
             until = now + turns * duration_s
             self._begin_lease(match, until)
             self._expect_report(match.match_id, until - GRACE_S)
+            self._look_for_report_at(match, now + turns * self._usual_s())
 
     def renew_leases(self, referee: Member, now: float) -> None:
         """A referee is heard again after a silence: its matches go on where they were, and may take their time anew."""
@@ -477,6 +488,74 @@ class Assignments(ManagerPart):
         timer = ("report", match_id)
         if match_id not in self._unreported and not self.context.timers.is_set(timer):
             self.context.timers.set(timer, overdue_at, lambda _: self._unreported.add(match_id))
+
+    def _usual_s(self) -> float:
+        """Return the time in which a match is usually played and reported, also by slow players."""
+        usual_s = unrepeated_match_s(self._ledger.settings)
+        return max(usual_s, self.dispatches.longest_s) + REPORT_S
+
+    def _look_for_report_at(self, match: ScheduledMatch, at: float) -> None:
+        action = partial(self._report_is_late, match, match.attempt)
+        self.context.timers.set(("late", match.match_id), at, action)
+
+    def _report_is_late(self, match: ScheduledMatch, attempt: int, now: float) -> None:
+        """Let the operator know that a referee by others has acknowledged the match and not reported it.
+
+        It may be no fault: a retry takes time too. Referees of ours say themselves which matches they hold.
+        """
+        referee_id = match.referee_id or ""
+        if match.status != "ASSIGNED" or match.attempt != attempt or self.habits.is_ours(referee_id):
+            return
+        due_at = self.habits.worked_at(referee_id) + self._usual_s()
+        if self._ledger.is_held:
+            due_at = now + self._usual_s()
+        if now < due_at or not self.dispatches.is_acknowledged(match):
+            self._look_for_report_at(match, max(due_at, now + REPORT_S))
+            return
+        referee = self.context.member(referee_id)
+        acknowledged = [held for held in self._ledger.held_by(referee_id) if self.dispatches.is_acknowledged(held)]
+        late = tuple(held.match_id for held in acknowledged)
+        if match.match_id not in self._late_of(referee):
+            findings = f"it {self.lateness(late)}"
+            self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, unreported=late))
+
+    def _late_of(self, referee: Member) -> list[str]:
+        """Return the matches that the operator was told to be late and that the referee still has."""
+        held = self._ledger.in_play.holdings[referee.agent_id]
+        return [match_id for match_id in referee.probed.unreported if match_id in held]
+
+    def late(self) -> dict[str, list[str]]:
+        """Return the referees that have acknowledged matches and report them later than usual, with these matches."""
+        overdue = self.unreported()
+        late = {}
+        for referee in self._ledger.roster.of_role("referee"):
+            matches = [
+                match_id for match_id in self._late_of(referee) if match_id not in overdue.get(referee.agent_id, [])
+            ]
+            if matches:
+                late[referee.agent_id] = matches
+        return late
+
+    def findings_about(self, member: Member) -> str:
+        """Return what was found out about a member and what it has not reported, in words."""
+        sentences = [member.probed.findings]
+        if member.probed.unreported:
+            late = self.late().get(member.agent_id)
+            if late:
+                sentences.append(f"it {self.lateness(late)}")
+        return ". ".join(filter(None, sentences))
+
+    def lateness(self, matches: Sequence[str]) -> str:
+        """Say of a referee that it has not reported these matches, and how long that may take."""
+        settings = self._ledger.settings
+        names = ", ".join(matches[:MOST_NAMED])
+        pronoun = "it"
+        if len(matches) > 1:
+            pronoun = "them"
+        return (
+            f"acknowledged {names} and has not reported {pronoun}; a match takes at most "
+            f"{unrepeated_match_s(settings):.0f} s, and {longest_match_s(settings):.0f} s with every retry"
+        )
 
     def unreported(self) -> dict[str, list[str]]:
         """Return the referees that do not report, with their matches: those that take too long, and whatever was given
@@ -518,6 +597,7 @@ class Assignments(ManagerPart):
 
     def prolong(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Its referee asks about the match, so it is playing it: the lease begins anew."""
+        self.habits.worked(referee.agent_id, now)
         self._begin_lease(match, now + lease_s(self._ledger.settings))
         self.dispatches.make_up(referee, match, now)
 
@@ -526,14 +606,15 @@ class Assignments(ManagerPart):
         self._begin_lease(match, now + lease_s(self._ledger.settings))
 
     def _refused(self, dispatch: Dispatch, advice: str, now: float) -> None:
-        """Its referee accepts the match in no way that we know: tell the operator, and let another referee play it."""
+        """Its referee accepts the match in no way that we know: tell the operator, and let another referee play it,
+        unless this one may be playing."""
         referee_id = dispatch.referee_id
-        why = f"it refuses every form of assignment that we know; its last answer: {without_tokens(dispatch.refusal)}"
+        why = f"it refuses every form of assignment that we know; {without_tokens(dispatch.refusal)}"
         findings = f"{why}. {advice}"
         if self.context.member(referee_id).probed.findings != findings:
             self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, is_trouble=True))
         others = [referee for referee in self._answering() if referee.agent_id != referee_id]
-        if any(self.habits.is_reliable(referee.agent_id) for referee in others):
+        if not dispatch.may_be_playing and any(self.habits.is_reliable(referee.agent_id) for referee in others):
             self.failed(dispatch.match, f"{referee_id}: {why}", now)
 
     # --- taking away and reassigning ----------------------------------------------------------------------------------
@@ -552,7 +633,7 @@ class Assignments(ManagerPart):
         """Forget a match that is no longer in play."""
         self.dispatches.forget(match_id)
         self._unreported.discard(match_id)
-        for timer in ("lease", "report"):
+        for timer in ("lease", "report", "late"):
             self.context.timers.clear((timer, match_id))
 
     def reassign(self, now: float) -> None:
@@ -566,7 +647,7 @@ class Assignments(ManagerPart):
         for referee in self._ledger.roster.of_role("referee"):
             if referee.state == "SUSPENDED":
                 for match in self._ledger.held_by(referee.agent_id):
-                    self._lose(match, f"{referee.agent_id} is silent", now)
+                    self._lose(match, f"{referee.agent_id} is silent", now, is_silent=True)
 
     def came_back(self, now: float) -> None:
         """Play lost and parked matches again: a referee is back, or a new one came."""
@@ -614,6 +695,7 @@ class Assignments(ManagerPart):
         now: float,
         *,
         counts: bool = False,
+        is_silent: bool = False,
     ) -> None:
         """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
         had the time for it."""
@@ -631,6 +713,7 @@ class Assignments(ManagerPart):
                 attempt=match.attempt,
                 why=why,
                 counts=counts,
+                is_silent=is_silent,
             )
         )
         if match.tries >= ATTEMPTS:

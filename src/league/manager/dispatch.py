@@ -47,9 +47,16 @@ ONE_BY_ONE: Final = frozenset({"START_MATCH", "MATCH_ASSIGNMENT"})
 
 def longest_match_s(settings: LeagueSettings) -> float:
     """Return the time from the invitation to the last choice, with all retries (spec section 6.4)."""
+    return _match_s(settings, len(settings.retry_delays_s) + 1, sum(settings.retry_delays_s))
+
+
+def unrepeated_match_s(settings: LeagueSettings) -> float:
+    """Return the same time for players that use every limit, but never need a retry."""
+    return _match_s(settings, 1, 0.0)
+
+
+def _match_s(settings: LeagueSettings, attempts: int, pauses_s: float) -> float:
     game = registry.find(settings.game_type)
-    attempts = len(settings.retry_delays_s) + 1
-    pauses_s = sum(settings.retry_delays_s)
     join_s = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses_s
     move_s = attempts * settings.move_seconds + pauses_s
     if game is None:
@@ -79,12 +86,19 @@ class Dispatch(Struct, eq=False):
     acknowledged_at: float | None = None
     is_under_way: bool = True
     may_have_arrived: bool = False
+    may_be_playing: bool = False
+    """True if an answer was neither yes nor no."""
     refusal: str = ""
-    """How the referee answered the last call that it did not accept, in its own words."""
+    """A clause that says how the referee answered the last call that it did not accept, in its own words."""
 
-    def note_refusal(self, answer: Content | None) -> None:
-        if isinstance(answer, Refusal):
-            self.refusal = answer.in_words()
+    def note_refusal(self, delivery: Delivery) -> None:
+        if isinstance(delivery.answer, Refusal):
+            self.refusal = f"its last answer: {delivery.answer.in_words()}"
+        elif delivery.refusal:
+            self.refusal = f"it {delivery.refusal}"
+        elif isinstance(delivery.answer, Unsealed):
+            details = [violation.detail for violation in delivery.answer.violations]
+            self.refusal = f"its last answer: {'; '.join(details)}"
 
 
 class Giving(Protocol):
@@ -136,6 +150,7 @@ class RefereeHabits(ManagerPart):
     _ours: set[str] = field(default_factory=set)
     _lapsed: set[str] = field(default_factory=set)
     _silent: set[str] = field(default_factory=set)
+    _worked_at: dict[str, float] = field(default_factory=dict)
 
     def listed_matches(self, referee_id: str) -> None:
         """It answered a ping with its matches."""
@@ -158,6 +173,14 @@ class RefereeHabits(ManagerPart):
     def is_silent(self, referee_id: str) -> bool:
         """Did its last ping fail, and was nothing heard since?"""
         return referee_id in self._silent
+
+    def worked(self, referee_id: str, now: float) -> None:
+        """It reported a match, or asked about one: it is busy with its matches."""
+        self._worked_at[referee_id] = now
+
+    def worked_at(self, referee_id: str) -> float:
+        """Return when it was last seen to be busy with a match; 0 if never."""
+        return self._worked_at.get(referee_id, 0.0)
 
     def lapsed(self, referee_id: str) -> None:
         """It did not finish a match that it was given."""
@@ -183,6 +206,8 @@ class Dispatches(ManagerPart):
     on_refused: Callable[[Dispatch, str, float], None] = lambda *_: None
     """Told of a match that its referee accepts in no way, and what the referee must change."""
     giving: Giving = field(init=False)
+    longest_s: float = 0.0
+    """How long the longest match has taken that was reported in this life of the process."""
     _open: dict[str, Dispatch] = field(default_factory=dict)
     _missed_reminder: set[str] = field(default_factory=set)
     """Matches whose referees were gone when they should have learned of a new token."""
@@ -325,7 +350,9 @@ class Dispatches(ManagerPart):
         if failed.failure is not Failure.REFUSED:
             for dispatch in self._still_open(dispatches):
                 dispatch.may_have_arrived = True
-                dispatch.refusal = failed.in_words
+                dispatch.refusal = f"the last call failed: {failed.in_words}"
+                if failed.failure is Failure.SERVER_ERROR:
+                    dispatch.refusal = f"it {failed.detail}"
 
     def _announced(
         self,
@@ -338,7 +365,7 @@ class Dispatches(ManagerPart):
             dispatch.is_under_way = False
             if outcome is Ending.REFUSED:
                 dispatch.may_have_arrived = True
-                dispatch.note_refusal(delivery.answer)
+                dispatch.note_refusal(delivery)
             if outcome is Ending.ANSWERED:
                 dispatch.acknowledged_at = now
                 if _is_well_formed(delivery.answer):
@@ -365,6 +392,9 @@ class Dispatches(ManagerPart):
         """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
         self.habits.proved(referee.agent_id)
+        self.habits.worked(referee.agent_id, now)
+        if dispatch is not None:
+            self.longest_s = max(self.longest_s, now - dispatch.begun_at)
         if referee.probed.in_trouble:
             self.context.happened(AgentProbed(at=now, agent_id=referee.agent_id, findings=""))
         if dispatch is not None and not self.habits.is_ours(referee.agent_id):

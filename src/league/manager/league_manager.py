@@ -42,7 +42,7 @@ from league.machine import (
 )
 from league.manager.address_reports import AddressReports
 from league.manager.approval import Approvals
-from league.manager.assignments import ASSIGNMENT_SEED, Assignments
+from league.manager.assignments import ASSIGNMENT_SEED, MOST_NAMED, Assignments
 from league.manager.authentication import Authenticated, Authentication
 from league.manager.broadcasts import Broadcasts
 from league.manager.dispatch import (
@@ -80,8 +80,6 @@ READABLE = (Unsealed, Acknowledged)
 FROM_MEMBERS = frozenset({"MATCH_RESULT_REPORT", "LEAGUE_QUERY", "DRAW_REQUEST", "MATCH_TROUBLE"})
 """The messages that members send us, registrations aside."""
 REGISTRATIONS = frozenset({"REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"})
-MOST_NAMED = 3
-"""How many reports are named when the league waits for them."""
 
 
 @dataclass(slots=True)
@@ -390,7 +388,7 @@ class LeagueManager(RoleMachine):
             reason = "WAITING_FOR_OPERATOR"
         elif not any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
             reason = "WAITING_FOR_REFEREE"
-        elif self.refused_reports or self._assignments.unreported():
+        elif self.refused_reports or self._assignments.unreported() or self._assignments.late():
             reason = "WAITING_FOR_REPORT"
         return reason
 
@@ -405,12 +403,18 @@ class LeagueManager(RoleMachine):
         refusals = [f"{refusal.match_id}: {refusal.code} {refusal.detail}" for refusal in self.refused_reports]
         if refusals:
             reasons.append(f"a report was refused ({'; '.join(refusals[:MOST_NAMED])})")
+        for referee_id, matches in self._assignments.late().items():
+            reasons.append(f"{referee_id} {self._assignments.lateness(matches)}")
         unreported = self._assignments.unreported()
         for referee_id, matches in unreported.items():
             reasons.append(f"{referee_id} does not report {', '.join(matches[:MOST_NAMED])}")
         if unreported and len(self._assignments.available()) == 1:
             reasons.append("no other referee could play what it holds")
         return "; ".join(reasons)
+
+    def findings_about(self, member: Member) -> str:
+        """Return what was found out about a member, in words."""
+        return self._assignments.findings_about(member)
 
     @property
     def refused_reports(self) -> list[RequestRefused]:

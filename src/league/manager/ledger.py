@@ -112,6 +112,8 @@ class CurrentAttempt(Struct):
     """The last question that waited for each player."""
     allowed: dict[str, events.LossAllowed] = {}
     """The technical losses that its referee asked about and may decide, by player."""
+    decisions: int = 0
+    """How often such a loss was allowed."""
 
 
 class Excuses(Struct):
@@ -475,6 +477,9 @@ class Ledger(Struct):
 
     def _probed(self, event: events.AgentProbed) -> None:
         member = self.roster.members[event.agent_id]
+        if event.unreported:
+            member.probed.unreported = event.unreported
+            return
         member.probed.findings = event.findings
         member.probed.in_trouble = event.is_trouble
         member.probed.count += 1
@@ -756,7 +761,9 @@ class Ledger(Struct):
             member.attendance.gone_behind += 1
 
     def _loss_allowed(self, event: events.LossAllowed) -> None:
-        self.matches[event.match_id].current.allowed[event.player_id] = event
+        attempt = self.matches[event.match_id].current
+        attempt.allowed[event.player_id] = event
+        attempt.decisions += 1
 
     def _held(self, event: events.MatchHeld) -> None:
         match = self.matches[event.match_id]

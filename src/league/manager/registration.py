@@ -629,7 +629,7 @@ class RegistrationDesk(ManagerPart):
         else:
             self.authentication.confirm(member, serial, application.origin)
         self._welcome_back(member, now)
-        self.context.reply(letter, self._accepted(application, token, member.probed.findings, now))
+        self.context.reply(letter, self._accepted(application, token, self.assignments.findings_about(member), now))
 
     def _move(self, member: Member, application: Application, now: float) -> None:
         self.context.happened(

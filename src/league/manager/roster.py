@@ -124,6 +124,8 @@ class Probed(Struct):
     """True if it cannot take part as it was found."""
     count: int = 0
     """The number of probes that were noted."""
+    unreported: tuple[str, ...] = ()
+    """The matches that it had acknowledged and not reported in the usual time, when that was last seen."""
 
 
 class Told(Struct):

@@ -17,7 +17,6 @@ longer time for the same question; a referee fills the journal with questions, o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -73,8 +72,6 @@ class Troubles(ManagerPart):
     outages: Outages
     has_shown_token: Callable[[Member], bool]
     _open: dict[str, OpenTrouble] = field(default_factory=dict)
-    _decisions: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """How often this process has allowed a loss, by match and attempt."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
@@ -84,7 +81,7 @@ class Troubles(ManagerPart):
         """Take the question of an authenticated sender. PeerError refuses it."""
         asked = self._read(read, referee)
         match = self._match_of(asked, referee)
-        if self._decisions[match.match_id, match.attempt] >= MOST_DECISIONS:
+        if match.current.decisions >= MOST_DECISIONS:
             # The lease is not prolonged: if the referee does not report now, somebody else gets the match.
             raise PeerError(
                 "E010", f"you may decide {match.match_id}, and have asked often enough", {"retry_after": 30}
@@ -273,7 +270,6 @@ class Troubles(ManagerPart):
     def _decide(self, trouble: OpenTrouble, is_reached: bool | None, now: float) -> None:
         asked = trouble.asked
         if self._is_current(trouble):
-            self._decisions[asked.match_id, asked.attempt] += 1
             self.context.happened(
                 LossAllowed(
                     at=now,

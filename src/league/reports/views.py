@@ -191,7 +191,7 @@ def agents(manager: LeagueManager) -> Object:
                 "contested": list(member.credentials.contested.values()),
                 "max_concurrent_matches": member.as_referee.capacity if member.role == "referee" else None,
                 "conditions": [written(card) for card in member.conditions],
-                "findings": member.probed.findings,
+                "findings": manager.findings_about(member),
                 "in_trouble": member.probed.in_trouble,
             }
             for member in ledger.roster.members.values()

@@ -13,9 +13,11 @@ from msgspec import Raw
 
 from league import events as e
 from league.hosting import narration
-from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal
+from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal, Undelivered
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, unseal
+from league.protocol.envelope import Reading, Unsealed, unseal
+from league.protocol.errors import Stage, Violation
+from league.reports import views
 from tests.support.managed import LEAGUE, Managed, Object, Sent, code_of, matches_in, plain
 
 UNKNOWN = Refusal("E036", "no such method", understood=False)
@@ -162,6 +164,96 @@ def test_what_a_referee_refuses_in_every_form_goes_to_another_at_once() -> None:
     assert lost.why.startswith(f"{first}: it refuses every form of assignment")
     assert match.referee_id not in (None, first)
     assert narration.MANAGER[e.MatchLost](league.manager, lost).startswith("R1M1 is taken from its referee: REF0")
+
+
+def test_who_answers_every_form_with_a_page_of_html_is_named_with_it_and_each_form_is_tried_once() -> None:
+    league = Managed(players=2, referees=2)
+    for number in (1, 2):
+        league.register("referee", number, token_scheme=None)
+    for number in (1, 2):
+        league.register("player", number)
+    live(league)
+    first = league.manager.ledger.matches["R1M1"].referee_id or ""
+    page = Unsealed(None, None, (Violation("E034", "", 'not JSON: "<h1>It works</h1>"', "RPC", Stage.TYPE),))
+    for _ in range(150):
+        for call in [call for kind in ("ROUND_ANNOUNCEMENT", *START) for call in league.calls(kind, first)]:
+            league.answer(call, page)
+        live(league, 0.5)
+    given_to = [call.kind for call in league.told(first) if call.kind in ("ROUND_ANNOUNCEMENT", *START)]
+    assert sorted(set(given_to)) == sorted(given_to) == sorted(("ROUND_ANNOUNCEMENT", *START))
+    (trouble,) = league.of(e.AgentProbed)
+    assert 'we know; its last answer: not JSON: "<h1>It works</h1>". It must accept' in trouble.findings
+    assert league.of(e.MatchLost) == [], "it may be playing: its lease decides"
+
+
+@pytest.mark.parametrize(
+    ("failure", "detail", "clause"),
+    [
+        (
+            Failure.SERVER_ERROR,
+            'answered with HTTP status 500 "KeyError"',
+            'it answered with HTTP status 500 "KeyError"',
+        ),
+        (Failure.NOT_UNDERSTOOD, "answered with HTTP status 404", "it answered with HTTP status 404"),
+        (Failure.BROKEN, "", "the last call failed: the connection broke"),
+    ],
+    ids=["500", "404", "broken"],
+)
+def test_who_answers_every_form_with_an_http_error_is_named_with_it(failure: Failure, detail: str, clause: str) -> None:
+    league = league_of(players=2)
+    for _ in range(300):
+        for call in [call for kind in ("ROUND_ANNOUNCEMENT", *START) for call in league.calls(kind, "REF01")]:
+            league.fail(Undelivered(call.key, call.to.agent_id, failure, detail=detail))
+        live(league, 0.5)
+    (trouble,) = league.of(e.AgentProbed)
+    assert trouble.is_trouble
+    assert trouble.findings.startswith(f"it refuses every form of assignment that we know; {clause}. It must accept")
+
+
+def test_the_operator_is_told_early_and_without_blame_of_a_match_that_is_acknowledged_and_not_reported() -> None:
+    league = league_of(players=2)
+    acknowledge_everything(league, 49)
+    assert league.of(e.AgentProbed) == [], "players may use the 5 and 30 seconds they have, and a report takes a moment"
+    assert league.manager.waiting is None
+    acknowledge_everything(league, 2)
+    (noted,) = league.of(e.AgentProbed)
+    words = "acknowledged R1M1 and has not reported it; a match takes at most 35 s, and 152 s with every retry"
+    assert narration.REFUSALS[e.AgentProbed](league.manager, noted) == f'referee REF01 "Referee 1": it {words}'
+    assert (noted.is_trouble, noted.unreported) == (False, ("R1M1",))
+    shown = views.league(league.manager, 0)
+    assert (shown["waiting"], shown["waiting_reason"]) == ("WAITING_FOR_REPORT", f"REF01 {words}")
+    assert findings(league) == f"it {words}"
+    acknowledge_everything(league, 60)
+    assert league.of(e.AgentProbed) == [noted], "once is enough"
+    assert report(league, "R1M1") == ""
+    assert (league.manager.waiting, findings(league)) == (None, "")
+
+
+def test_no_match_is_called_late_while_its_referee_reports_others_or_players_were_as_slow_before() -> None:
+    league = league_of(players=4, capacity=2)
+    acknowledge_everything(league, 40)
+    assert report(league, "R1M1") == ""
+    acknowledge_everything(league, 40)
+    assert league.of(e.AgentProbed) == [], "it is busy: the report of another match is 40 seconds old"
+    assert report(league, "R1M2") == ""
+    acknowledge_everything(league, 90)
+    assert league.of(e.AgentProbed) == [], "the last match took 80 seconds"
+    acknowledge_everything(league, 10)
+    assert [noted.unreported for noted in league.of(e.AgentProbed)] == [("R2M1", "R2M2")]
+
+
+def findings(league: Managed) -> str:
+    (shown,) = [agent for agent in views.agents(league.manager)["agents"] if agent["agent_id"] == "REF01"]
+    return str(shown["findings"])
+
+
+def acknowledge_everything(league: Managed, seconds: float) -> None:
+    """Time passes, in which the referee acknowledges whatever it is given."""
+    until = league.now + seconds
+    while league.now < until:
+        for call in league.calls(to="REF01"):
+            league.answer(call)
+        live(league, 0.5)
 
 
 def test_who_acknowledges_and_does_nothing_is_given_its_matches_one_by_one_after_a_while() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.hosting import narration
 from league.machine import Blame, Failure, Ping, Pong
 from league.reports import views
 from tests.support.managed import Managed, code_of, matches_in
@@ -105,6 +106,9 @@ def test_a_referee_that_listed_its_matches_is_dead_after_twenty_seconds() -> Non
     live(league, 2, dead=("REF01",))
     assert league.state("REF01") == "SUSPENDED"
     assert (holder(league), league.manager.ledger.matches["R1M1"].attempt) == ("REF02", 2)
+    (lost,) = league.of(e.MatchLost)
+    assert lost.is_silent
+    assert narration.MANAGER[e.MatchLost](league.manager, lost) == "", "the line about the referee says it all"
 
 
 def test_a_referee_that_lists_nothing_is_dead_after_250_seconds() -> None:
