@@ -1,6 +1,6 @@
 """Tables served without the official package: the tools, in the older era of MCP.
 
-It answers `initialize`, `tools/list`, `tools/call` and notifications. Nothing is kept between requests: there are no
+It answers `initialize`, the lists, `tools/call` and notifications. Nothing is kept between requests: there are no
 sessions, and so no resources to follow. Tools that stand for messages are not called here. Their requests go to the
 agent as they are, which reads them like any other message.
 """
@@ -19,6 +19,14 @@ from league.transport.mcp_door import INITIALIZE, VERSIONS
 from league_mcp.tables import McpCaller, Object, ServerTables
 
 LIST: Final = "tools/list"
+LISTS: Final = {
+    LIST: "tools",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+"""The lists, of which only the first has something to offer. Some clients ask for all of them, whatever the greeting
+says, and give up on an error."""
 ACCEPTED: Final = Response(202, b"")
 
 Load = Callable[[], Awaitable[ServerTables]]
@@ -37,9 +45,9 @@ async def answer(load: Load, call: RpcCall, caller: McpCaller) -> Response | Non
     params = call.params if isinstance(call.params, dict) else {}
     if call.method == INITIALIZE:
         return _success(call.id, _greeting(tables, params))
-    if call.method == LIST:
-        tools = [row.listed() for row in tables.tools_for(caller)]
-        return _success(call.id, {"tools": tools})
+    if call.method in LISTS:
+        rows = tables.tools_for(caller) if call.method == LIST else ()
+        return _success(call.id, {LISTS[call.method]: [row.listed() for row in rows]})
     for row in tables.tools:
         if row.name == call.method:
             result = await row.result(caller, params)

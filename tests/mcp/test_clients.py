@@ -210,6 +210,9 @@ def test_without_the_package_the_older_era_is_spoken_all_the_same(processes: Pro
     assert {tool["name"] for tool in tools["result"]["tools"]} > FLAT
     _, table = ask(manager.endpoint, "tools/call", {"name": "standings", "arguments": {}})
     assert table["result"]["structuredContent"]["standings"] == []
+    # Some of them ask for all lists, and give up on an error.
+    for method, name in (("resources/list", "resources"), ("prompts/list", "prompts")):
+        assert ask(manager.endpoint, method, {})[1]["result"] == {name: []}
     status, refused = ask(manager.endpoint, "tools/list", {}, "2026-07-28")
     assert (status, refused["error"]["code"]) == (400, -32022)
     assert processes.events("manager", AgentRegistered) == []

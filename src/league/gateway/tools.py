@@ -177,12 +177,31 @@ def arguments(tool: Tool, message: Fields) -> Fields:
     The whole message goes into a parameter that is not one of its fields. A tool that declares nothing gets the message
     as it is."""
     fields = flattened(flattened(message, "move_request"), "context")
+    for meta in ("player_meta", "referee_meta"):
+        if meta in message:
+            fields = {**_registrant(as_object(message[meta])), **flattened(fields, meta)}
     names = set(fields)
     kind = MESSAGES.get(str(message.get("message_type")))
     if kind is not None:
         names.update(kind.__struct_fields__)
     declaration = _Declaration(tool.schema, fields, frozenset(names))
     return declaration.shape(tool.schema, message, DEEPEST)
+
+
+def _registrant(meta: Fields) -> Fields:
+    """Return what tools for registrations call the name and the address of an agent."""
+    name = meta.get("display_name")
+    endpoint = meta.get("contact_endpoint")
+    return {
+        "name": name,
+        "player_name": name,
+        "referee_name": name,
+        "agent_id": name,
+        "player_id": name,
+        "referee_id": name,
+        "endpoint": endpoint,
+        "url": endpoint,
+    }
 
 
 class _Declaration(Struct, frozen=True):

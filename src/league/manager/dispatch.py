@@ -39,6 +39,7 @@ from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import Message, RoundAnnouncementAck
 from league.settings import LeagueSettings
 
+UNKNOWN_METHOD: Final = "E036"
 ANNOUNCED: Final = "ROUND_ANNOUNCEMENT"
 POLLED: Final = "get_assigned_matches"
 ONE_BY_ONE: Final = frozenset({"START_MATCH", "MATCH_ASSIGNMENT"})
@@ -92,13 +93,16 @@ class Dispatch(Struct, eq=False):
     """A clause that says how the referee answered the last call that it did not accept, in its own words."""
 
     def note_refusal(self, delivery: Delivery) -> None:
-        if isinstance(delivery.answer, Refusal):
-            self.refusal = f"its last answer: {delivery.answer.in_words()}"
+        answer = delivery.answer
+        if isinstance(answer, Refusal):
+            # An answer to a form that it knows says more than its answers to all the others.
+            if answer.code != UNKNOWN_METHOD or not self.refusal:
+                self.refusal = f"it answered: {answer.in_words()}"
         elif delivery.refusal:
             self.refusal = f"it {delivery.refusal}"
-        elif isinstance(delivery.answer, Unsealed):
-            details = [violation.detail for violation in delivery.answer.violations]
-            self.refusal = f"its last answer: {'; '.join(details)}"
+        elif isinstance(answer, Unsealed):
+            details = [violation.detail for violation in answer.violations]
+            self.refusal = f"its answer is {'; '.join(details)}"
 
 
 class Giving(Protocol):

@@ -1,4 +1,4 @@
-"""The numbers of errors that the documents print: refusals, whatever they refuse; and errors quoted as they are."""
+"""Errors without a number that a document prints, and errors quoted as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from league.protocol.envelope import Reading
 from league.protocol.messages import LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta
 from league.transport import letters
-from tests.support.questions import INVITATION
 
 REGISTRATION = LeagueRegisterRequest(
     protocol="league.v2",
@@ -33,34 +32,6 @@ def refusal(sent: Message, error: object) -> Refusal:
     content = letters.read_answer(raw, sent, Reading("compat"))
     assert isinstance(content, Refusal)
     return content
-
-
-@pytest.mark.requirement("ERROR.numbers")
-@pytest.mark.parametrize("sent", [REGISTRATION, INVITATION], ids=["registration", "invitation"])
-@pytest.mark.parametrize(
-    ("number", "sentence", "code"),
-    [
-        (1001, "League full", "E020"),
-        (1002, "Invalid endpoint", "E025"),
-        (1003, "Unsupported game type", "E027"),
-        (2001, "League full", "E020"),
-        (2002, "Duplicate name", "E022"),
-        (2003, "Invalid endpoint", "E025"),
-        (2004, "Unsupported game type", "E027"),
-        (3001, "Invalid auth token", "E012"),
-        (4001, "Invalid auth token", "E012"),
-        (4002, "Player not found", "E005"),
-        (4003, "Match not found", "E014"),
-        (4005, "Match state error", "E023"),
-        (5001, "Invalid auth token", "E012"),
-        (6003, "League not found", "E028"),
-    ],
-)
-def test_a_number_of_a_document_is_a_refusal_and_understood(
-    sent: Message, number: int, sentence: str, code: str
-) -> None:
-    read = refusal(sent, {"code": number, "message": sentence})
-    assert (read.code, read.understood, read.words) == (code, True, f"{number} {sentence}")
 
 
 @pytest.mark.parametrize(

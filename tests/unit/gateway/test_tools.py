@@ -35,6 +35,19 @@ def given(schema: object, message: dict[str, Any] = MESSAGE) -> dict[str, Any]:
     return dict(tools.arguments(tool, message))
 
 
+def test_a_tool_for_registrations_gets_the_name_and_the_address_by_the_names_it_declares() -> None:
+    meta = {"display_name": "Ann", "version": "1.0.0", "contact_endpoint": "http://127.0.0.1:8001/mcp"}
+    message = {"message_type": "REFEREE_REGISTER_REQUEST", "referee_meta": meta}
+    declared = {"properties": {"referee_id": TEXT, "endpoint": TEXT, "version": TEXT}, "required": ["referee_id"]}
+    assert given(declared, message) == {
+        "referee_id": "Ann",
+        "endpoint": "http://127.0.0.1:8001/mcp",
+        "version": "1.0.0",
+    }
+    assert given({"properties": {"referee_meta": OBJECT}}, message) == {"referee_meta": meta}
+    assert given({"properties": {"body": OBJECT}}, message) == {"body": message}
+
+
 @pytest.mark.parametrize(
     ("names", "message_type", "found"),
     [

@@ -140,7 +140,7 @@ def test_who_refuses_every_form_of_assignment_is_named_at_once_in_its_own_words(
     (trouble,) = league.of(e.AgentProbed)
     assert (trouble.agent_id, trouble.is_trouble) == ("REF01", True)
     assert trouble.findings.startswith(
-        "it refuses every form of assignment that we know; its last answer: 4002 Invalid method, expected league.handle"
+        "it refuses every form of assignment that we know; it answered: 4002 Invalid method, expected league.handle"
     )
     assert "It must accept one of ROUND_ANNOUNCEMENT, START_MATCH, MATCH_ASSIGNMENT" in trouble.findings
     # Nobody else could play it: the match stays with this referee, which may report it yet.
@@ -148,6 +148,15 @@ def test_who_refuses_every_form_of_assignment_is_named_at_once_in_its_own_words(
     assert report(league, "R1M1") == ""
     assert not league.manager.ledger.roster.members["REF01"].probed.in_trouble
     assert league.of(e.AgentProbed)[-1].findings == ""
+
+
+def test_the_answer_to_the_form_that_a_referee_knows_is_quoted() -> None:
+    league = league_of(players=2)
+    refuse_announcement(league)
+    say(league, given(league, "START_MATCH"), Refusal("E099", "", words="Missing player1 or player2 in params"))
+    refuse_everything(league, "Method not found")
+    (trouble,) = league.of(e.AgentProbed)
+    assert "it answered: Missing player1 or player2 in params. It must accept" in trouble.findings
 
 
 def test_what_a_referee_refuses_in_every_form_goes_to_another_at_once() -> None:
@@ -182,7 +191,7 @@ def test_who_answers_every_form_with_a_page_of_html_is_named_with_it_and_each_fo
     given_to = [call.kind for call in league.told(first) if call.kind in ("ROUND_ANNOUNCEMENT", *START)]
     assert sorted(set(given_to)) == sorted(given_to) == sorted(("ROUND_ANNOUNCEMENT", *START))
     (trouble,) = league.of(e.AgentProbed)
-    assert 'we know; its last answer: not JSON: "<h1>It works</h1>". It must accept' in trouble.findings
+    assert 'we know; its answer is not JSON: "<h1>It works</h1>". It must accept' in trouble.findings
     assert league.of(e.MatchLost) == [], "it may be playing: its lease decides"
 
 
