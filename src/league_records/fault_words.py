@@ -335,6 +335,10 @@ _TEXTS: Final[Mapping[str, str]] = {
         "The player answered with an error instead of the message. Usually it raised an exception or does not know "
         "the method. Accept any method, look at params.message_type, and answer with a result."
     ),
+    "E009 unusable": (
+        "The player answered, and the answer could not be read. Answer with one short JSON object, and do not compress "
+        "it."
+    ),
     "E009 broken": (
         "The connection broke before the answer was complete, or the answer was not HTTP. The usual cause is a process "
         "that ended, or a server that closes the connection: look at the player's own output around this time."
@@ -414,6 +418,7 @@ _CAUSES: Final[Mapping[str, str]] = {
 _MANNERS: Final[Mapping[str, str]] = {
     REFUSED_BECAUSE: "refused",
     ANSWERED_EMPTY: "empty",
+    "cannot be read": "unusable",
     "answered ": "answered",
     "busy": "busy",
     "broke": "broken",

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from league import events as e
-from league.machine import Failure
+from league.machine import Failure, Undelivered
 from league.protocol.errors import ERRORS, NO_CHOICE_BECAUSE
 from league.reports.journals import Journals
 from league_records import broken_clauses
@@ -169,6 +169,17 @@ def answers_with_errors() -> Rig:
     return rig
 
 
+def answers_at_too_great_length() -> Rig:
+    rig = given().joins("P01")
+    detail = "answered in a way that cannot be read: the answer is too large"
+    # It is called in every form first, and then at intervals.
+    for _ in range(40):
+        for call in [call for call in rig.under_way.values() if call.kind == "GAME_INVITATION"]:
+            rig.fail(Undelivered(call.key, "P02", Failure.UNUSABLE, detail=detail))
+        rig.wait(0.5)
+    return rig
+
+
 def names_a_cause(cause: str) -> Rig:
     rig = joined().chooses("P01", "even")
     sentence = f"{NO_CHOICE_BECAUSE}{cause}"
@@ -198,6 +209,12 @@ FAULTS: list[tuple[Callable[[], Rig], str, list[str], str]] = [
     (silent_at_the_choice, "E001", ["CHOICE.in_time", "MATCH.silent_choice_126s"], "faster"),
     (refuses, "E009", ["MATCH.connection_errors", "MATCH.silent_join_26s"], "was not running"),
     (answers_with_errors, "E009", ["MATCH.connection_errors", "MATCH.silent_join_26s"], "with an error instead"),
+    (
+        answers_at_too_great_length,
+        "E009",
+        ["MATCH.connection_errors", "MATCH.silent_join_26s"],
+        "one short JSON object",
+    ),
     (declines, "DECLINED", ["MATCH.declined_is_technical_loss"], '"accept": true'),
     (is_wrong_and_then_silent, "E004", ["CHOOSE_PARITY_RESPONSE.parity_choice", "MATCH.window_ends"], "lower case"),
     (is_suspended_and_silent, "E001", ["JOIN.in_time", "MATCH.suspended_one_invitation"], "at once"),

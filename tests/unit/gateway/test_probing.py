@@ -98,11 +98,11 @@ def test_prose_is_quoted_and_an_empty_body_is_no_trouble() -> None:
 
 
 def test_an_answer_that_cannot_be_read_is_an_answer() -> None:
-    findings = unusable("http://10.0.0.9:8101/mcp", "answered, but the answer is too large")
+    findings = unusable("http://10.0.0.9:8101/mcp", "answered in a way that cannot be read: the answer is too large")
     assert findings.is_trouble
     assert findings.in_words() == (
-        "the agent at http://10.0.0.9:8101/mcp answered, but the answer is too large. Answer with a short JSON object, "
-        "without compression"
+        "the agent at http://10.0.0.9:8101/mcp answered in a way that cannot be read: the answer is too large. "
+        "Answer with a short JSON object, without compression"
     )
 
 

@@ -77,7 +77,7 @@ def test_an_agent_that_does_not_listen_yet_is_told_at_once_and_the_operator_only
 
 def test_an_agent_whose_answer_is_too_large_is_told_so_and_not_called_unreachable() -> None:
     league = applied()
-    why = "answered, but the answer is too large"
+    why = "answered in a way that cannot be read: the answer is too large"
     for _ in range(3):
         for call in league.calls("ping"):
             league.fail(Undelivered(call.key, call.to.agent_id, Failure.UNUSABLE, detail=why))
