@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from league.gateway.tools import NO_SESSION, Session, greeted
+from league.protocol.safe_text import excerpt
 from league.terminal.addresses import split_http
 
 PAUSES_S: Final = (0.25, 0.5, 1.0, 1.0)
@@ -231,8 +232,8 @@ class Bridge:
         """Send a line on its way; return the threads that are worth waiting for."""
         try:
             line = read_line(raw)
-        except ValueError as error:
-            self._report(None, f"this line is not JSON: {error}", NO_JSON)
+        except ValueError:
+            self._report(None, f'this line is not JSON: "{excerpt(raw)}"', NO_JSON)
             return []
         if line.method == CANCELLED and self._cancel(repr(line.params.get("requestId"))):
             return []

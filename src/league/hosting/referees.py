@@ -138,7 +138,7 @@ def read_agents(file: Path) -> Information | Refusal:
     except OSError as error:
         return Refusal("", f"{file} cannot be read: {error.strerror}")
     except PeerError as error:
-        return Refusal("", f"{file} is not JSON: {error.detail}")
+        return Refusal("", f"{file} cannot be read: {error.detail}")
     if not isinstance(document, dict):
         document = {"agents": document}
     return Information(document)

@@ -226,7 +226,7 @@ def test_why_a_file_of_agents_says_nothing_is_told(tmp_path: Path) -> None:
     assert read_agents(file) == Refusal("", f"there is no {file}")
     assert read_agents(tmp_path) == Refusal("", f"{tmp_path} cannot be read: Is a directory")
     file.write_text("P01: here", encoding="utf-8")
-    assert "is not JSON" in str(read_agents(file))
+    assert read_agents(file) == Refusal("", f'{file} cannot be read: not JSON: "P01: here"')
     file.write_bytes(b" " * (LARGEST_FILE + 1))
     assert "is larger than" in str(read_agents(file))
 
