@@ -26,13 +26,15 @@ REMEDIES = {
     "307": "belong to",
     "prose": '"I play even!" is not JSON. Answer with a JSON object',
     "nothing": "an empty body, which is enough for a ping only: answer invitations and calls for a choice",
+    "large": "the answer is too large. Answer with a short JSON object",
 }
 """What the author of each reads in the answer to its registration."""
 REASONS = {
     "500": "HTTP status 500",
     "401": "HTTP status 401",
     "405": "HTTP status 405",
-    "prose": "The answer must be strict JSON in UTF-8",
+    "prose": 'not JSON: "I play even!"',
+    "large": "Answer with one short JSON object",
     "nothing": "The player received the call and answered it with an empty body",
     "case": "'Even' is not a choice here",
 }
@@ -72,6 +74,8 @@ class Student:
             reply = b"I play even!"
         elif self.mistake == "nothing":
             reply = b""
+        elif self.mistake == "large":
+            reply = json.dumps({"jsonrpc": "2.0", "id": 1, "result": "x" * 20_000}).encode()
         elif self.mistake == "307" and http.path == "/mcp":
             status = 307
         elif status == 200:
@@ -143,7 +147,7 @@ def all_that_was_said(process: Process) -> str:
 @pytest.mark.requirement("DIALECT.redirects")
 def test_every_author_reads_what_to_change_and_nobody_who_answers_is_unreachable(processes: Processes) -> None:
     manager = processes.manager(players=12, rounds=2)
-    mistakes = ["500", "401", "405", "307", "case", "prose", "nothing"]
+    mistakes = ["500", "401", "405", "307", "case", "prose", "nothing", "large"]
     good = ["good"] * (12 - len(mistakes))
     with students(*mistakes, *good) as people:
         for number, student in enumerate(people, start=1):
