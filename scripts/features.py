@@ -8,6 +8,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import structs
+
 from league.features import ENTRY_POINTS, TABLE, Feature, ScriptRow, load
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +40,7 @@ def _table(features: tuple[Feature, ...]) -> str:
     """Each feature with its rows, a row a line: the name of its kind, then its fields."""
     lines = []
     for feature in features:
-        rows = ",\n  ".join(json.dumps([type(row).__name__, *row]) for row in feature.rows)
+        rows = ",\n  ".join(json.dumps([type(row).__name__, *structs.astuple(row)]) for row in feature.rows)
         head = json.dumps([feature.name, feature.about, feature.page])[:-1]
         lines.append(f"{head}, [\n  {rows}\n]]")
     return "[\n" + ",\n".join(lines) + "\n]\n"

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, TypeVar, get_args
+
+from msgspec import Struct, structs
 
 ENTRY_POINTS = "league.features"
 TABLE = "features.json"
 """The file beside this one with the rows of our own features, written by `make generate`."""
 
 
-class CommandRow(NamedTuple):
+class CommandRow(Struct, frozen=True, order=True):
     """A command of `league`, in its group of `league --help`."""
 
     name: str
@@ -33,14 +35,14 @@ class CommandRow(NamedTuple):
     """It has a tuple `COMMANDS` of `league.terminal.Command`, one of which has this name."""
 
 
-class ScriptRow(NamedTuple):
+class ScriptRow(Struct, frozen=True, order=True):
     """A name of the package `league`, for scripts: `league.NAME`."""
 
     name: str
     target: str
 
 
-class ViewRow(NamedTuple):
+class ViewRow(Struct, frozen=True, order=True):
     """Something to see of a league: the page `/api/NAME`, the same from a journal, an MCP tool and an MCP resource.
 
     `observe` takes the manager and must be quick, because the league waits for it. `work_out` takes what was observed,
@@ -55,7 +57,7 @@ class ViewRow(NamedTuple):
     document: str
 
 
-class SectionRow(NamedTuple):
+class SectionRow(Struct, frozen=True, order=True):
     """A section of the league page, made of the view of the same name.
 
     `parts` takes the view's result, or None while it is being worked out, and returns a `league_dashboard.sections`
@@ -68,26 +70,26 @@ class SectionRow(NamedTuple):
     templates: str
 
 
-class PagesRow(NamedTuple):
+class PagesRow(Struct, frozen=True, order=True):
     """Pages that a manager serves beside `/mcp` and `/api`. `open` takes the running league and returns the pages."""
 
     open: str
 
 
-class FollowerRow(NamedTuple):
+class FollowerRow(Struct, frozen=True, order=True):
     """Writes files while an agent works. `open` takes the folder, or None and the journal's location."""
 
     open: str
 
 
-class DoorRow(NamedTuple):
+class DoorRow(Struct, frozen=True, order=True):
     """Answers MCP clients. `open` takes the hosted agent and returns its door; `describe` names what answers."""
 
     open: str
     describe: str
 
 
-class ExportRow(NamedTuple):
+class ExportRow(Struct, frozen=True, order=True):
     """A format of `league export`. `export` takes the manager and all journals and yields files."""
 
     format: str
@@ -98,7 +100,7 @@ class ExportRow(NamedTuple):
     """It yields one file, and `--to` names that file instead of a folder."""
 
 
-class StrategyRow(NamedTuple):
+class StrategyRow(Struct, frozen=True, order=True):
     """A strategy for `league player --strategy NAME`.
 
     `make` takes the player's options and returns a `league.hosting.players.Entrant`. `options` names a dataclass that
@@ -115,7 +117,7 @@ class StrategyRow(NamedTuple):
     """The option of its own that chooses it, where `--strategy` is not given."""
 
 
-class GameRow(NamedTuple):
+class GameRow(Struct, frozen=True, order=True):
     """A game of ours outside the core. Packages of others announce theirs in the entry point group `league.games`."""
 
     name: str
@@ -129,7 +131,7 @@ Row = (
 AnyRow = TypeVar("AnyRow", bound=Row)
 
 
-class Feature(NamedTuple):
+class Feature(Struct, frozen=True):
     """A slice's name and rows. `page` is its page of the documentation."""
 
     name: str
@@ -169,13 +171,19 @@ def every(kind: type[AnyRow]) -> Iterator[AnyRow]:
     """The rows of this kind in all installed features. If two rows have the same name, ours comes first and counts."""
     names = set()
     for row in own(kind):
-        names.add(row[0])
+        names.add(_key(row))
         yield row
     for feature in _by_others().features:
         for other in feature.rows:
-            if isinstance(other, kind) and other[0] not in names:
-                names.add(other[0])
+            if isinstance(other, kind) and _key(other) not in names:
+                names.add(_key(other))
                 yield other
+
+
+def _key(row: Row) -> str:
+    """The first field of a row, which no other row of its kind may have."""
+    key: str = structs.astuple(row)[0]
+    return key
 
 
 def problems() -> tuple[str, ...]:
@@ -183,7 +191,7 @@ def problems() -> tuple[str, ...]:
     return _by_others().problems
 
 
-class _Others(NamedTuple):
+class _Others(Struct, frozen=True):
     features: tuple[Feature, ...]
     problems: tuple[str, ...]
 
