@@ -303,8 +303,6 @@ def _correction(wrong: object) -> str:
 
 
 def _parser(player: Player) -> ArgumentParser:
-    from argparse import RawDescriptionHelpFormatter
-
     from league.hosting import options
     from league.hosting.player_options import PlayerOptions
     from league.terminal import Parser
@@ -314,7 +312,6 @@ def _parser(player: Player) -> ArgumentParser:
         prog=script,
         description=f"{type(player).__name__}, a player for leagues of the league.v2 protocol.",
         epilog=f"example: python {script} --manager http://127.0.0.1:8000/mcp --port 8101",
-        formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     options.configure(parser, PlayerOptions, _UNUSED_OPTIONS)

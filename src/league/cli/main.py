@@ -124,7 +124,6 @@ def parser_for(*commands: Command | None) -> Parser:
             help=command.help,
             description=command.help[0].upper() + command.help[1:] + ".",
             epilog=command.example,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,  # an option of another role must not pass for a shortened option of this one
         )
         command.configure(subparser)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from enum import Enum
 from typing import Final, TextIO
 
 from league.protocol.safe_text import printable
+from league.terminal import terminal_size
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9]*m")
 
@@ -58,7 +58,7 @@ def shown(text: str, stream: TextIO) -> str:
     if not has_colours(stream):
         text = _COLOUR.sub("", text)
     if stream.isatty():
-        text = wrap(text, shutil.get_terminal_size().columns)
+        text = wrap(text, terminal_size().columns)
     return text
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, TextIO
 
+from league.terminal import terminal_size
 from league.terminal.display import Style, harmless, is_capable, paint, show, shown, width
 
 GAP = "  "
@@ -229,7 +229,7 @@ class LiveScreen(Screen):
         self._drawn_lines = 0
 
     def show(self, league: Mapping[str, Any], standings: Mapping[str, Any]) -> None:
-        size = shutil.get_terminal_size()
+        size = terminal_size()
         columns = size.columns - 1
         bar_line, above = self._progress(league, columns)
         if league["title"]:

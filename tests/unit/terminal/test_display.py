@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import os
 import pty
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.terminal import display
+from league.terminal import display, terminal_size
 from league.terminal.console import Console
 from league.terminal.display import Style, has_colours, paint, shown, width, wrap
 from tests.support.processes import COMMAND, WATCHDOG_S
@@ -124,3 +126,19 @@ def test_commands_at_a_terminal_are_coloured_and_break_between_words(tmp_path: P
     helped = at_a_terminal(tmp_path, "check", "--help", NO_COLOR="1")
     assert "\x1b" not in helped
     assert "--hostile sends hundreds of bad inputs. The agent must\nrefuse each of them" in helped
+
+
+@pytest.mark.parametrize("columns", ["", "0", "-3", "wide", "132"])
+@pytest.mark.parametrize("lines", ["", "50"])
+@pytest.mark.parametrize("has_terminal", [True, False])
+def test_the_size_of_the_terminal_is_the_one_that_python_finds(
+    columns: str, lines: str, has_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", lines)
+    primary, secondary = pty.openpty()
+    with os.fdopen(primary, "rb", 0), os.fdopen(secondary, "w") as terminal:
+        subprocess.run(["stty", "cols", "91", "rows", "33"], stdin=secondary, check=True)
+        monkeypatch.setattr(sys, "__stdout__", terminal if has_terminal else None)
+        assert terminal_size() == shutil.get_terminal_size()
+    assert terminal_size().columns == (132 if columns == "132" else 80), "the terminal is closed"
