@@ -24,6 +24,7 @@ def test_every_part_has_its_layer() -> None:
     assert sorted(named) == sorted(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "heading"), [("play", "## The walk of one message"), ("score", "### The walk of a report")]
 )

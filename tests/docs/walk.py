@@ -265,6 +265,13 @@ def _report(referee: Peer, match: ScheduledMatch) -> bytes:
     return head.format(len(body)).encode() + body
 
 
+def _is_quiet(agent: Agent, manager: LeagueManager) -> bool:
+    """True when the next table leaves at once and in the same way on every machine: the last one was some time ago,
+    everybody has answered it, and the timer that looks for those who have not has expired."""
+    is_early = agent.now() < manager._broadcasts._pace.next_at
+    return not (is_early or agent.pump.load_of["calls"] or manager._timers.is_set("unanswered"))
+
+
 async def _score(folder: Path) -> list[Visit]:
     """The second report of a round with three matches: an ordinary one, after which the round goes on."""
     with ExitStack() as stack:
@@ -283,8 +290,7 @@ async def _score(folder: Path) -> list[Visit]:
             connection.sendall(_report(referee, first))
             for player in players:
                 await asyncio.to_thread(player.saw, "LEAGUE_STANDINGS_UPDATE")
-            # The next table leaves at once if the last one was some time ago and everybody has answered it.
-            while agent.now() < manager._broadcasts._pace.next_at or agent.pump.load_of["calls"]:  # noqa: ASYNC110
+            while not _is_quiet(agent, manager):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             tracer = Tracer(REQUEST_ARRIVES, TABLE_COMPOSED)
             return await _traced(agent, tracer, lambda: connection.sendall(_report(referee, second)))

@@ -6,6 +6,7 @@ import filecmp
 import json
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,14 +27,24 @@ from tests.support.pages import ROOT, blocks
 
 SETTINGS: dict[str, Any] = {"game": "tic_tac_toe", "meetings": 2_500, "seed": 3, "openings": 5, "jobs": 1}
 NAMES = ["random", "mirror", "always_even"]
-SLOW = """
+HELD = """
 import pathlib, time
 
-class Slow:
+def is_enough():
+    try:
+        limit = int(pathlib.Path("limit").read_text())
+        return pathlib.Path("results/series.jsonl").read_bytes().count(b"\\n") >= limit
+    except FileNotFoundError:
+        return False
+
+class Held:
     def choose(self, turn):
-        time.sleep(0.0002)
+        while turn.match_id.endswith("50") and is_enough():
+            time.sleep(0.01)
         return turn.random.choice(turn.options)
 """
+"""A strategy that waits in the middle of its series when as many were played as the file `limit` says: no machine is so
+fast that the tournament is over before a test can do something to it."""
 
 
 def same_bytes(first: Path, second: Path) -> bool:
@@ -43,10 +54,17 @@ def same_bytes(first: Path, second: Path) -> bool:
     return not different and not errors
 
 
+@pytest.fixture(scope="module")
+def played_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tournament, which no test may change."""
+    folder = tmp_path_factory.mktemp("tournament") / "whole"
+    tournament(NAMES, to=folder, **SETTINGS)
+    return folder
+
+
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
-    tournament(NAMES, to=tmp_path / "whole", **SETTINGS)
-    return tmp_path / "whole"
+def whole(played_once: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(played_once, tmp_path / "whole")
 
 
 def cut(folder: Path, lines: int, tail: bytes = b"") -> None:
@@ -66,8 +84,7 @@ def cut(folder: Path, lines: int, tail: bytes = b"") -> None:
 def test_what_a_kill_left_is_kept_and_the_rest_is_played(
     whole: Path, tmp_path: Path, tail: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resumed = tmp_path / "resumed"
-    tournament(NAMES, to=resumed, **SETTINGS)
+    resumed = shutil.copytree(whole, tmp_path / "resumed")
     cut(resumed, 4, tail)
     played: list[int] = []
     result = tournament(NAMES, to=resumed, resume=True, progress=lambda now, _: played.append(now), **SETTINGS)
@@ -89,6 +106,7 @@ def test_a_finished_tournament_plays_nothing_again(whole: Path, capsys: pytest.C
     assert len(seen) == 7_500
 
 
+@pytest.mark.slow
 def test_added_strategies_and_meetings_play_only_what_is_new(whole: Path, tmp_path: Path) -> None:
     names = ["alternate", *NAMES]
     played: list[int] = []
@@ -178,73 +196,82 @@ def test_damaged_folders_are_refused_and_left_alone(whole: Path, tmp_path: Path,
     assert not (tmp_path / "merged").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_write_to_one_folder(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(SLOW, "utf-8")
-    process = _start(tmp_path, "--meetings", "200000", "--to", "results")
+    process = _start(tmp_path, "--meetings", "4000", "--to", "results", limit=1)
     try:
-        _wait_for_lines(tmp_path / "results", 1)
+        _wait_for_lines(process, tmp_path / "results", 1)
         with pytest.raises(CommandError, match=r"is in use by process .*: give every process a folder of its own"):
             tournament(
-                [f"{tmp_path / 'slow.py'}:Slow", "random"],
-                meetings=200_000,
+                [f"{tmp_path / 'held.py'}:Held", "random"],
+                meetings=4_000,
                 seed=3,
                 to=tmp_path / "results",
                 resume=True,
             )
     finally:
         process.kill()
-        process.communicate()
+        _end(process, tmp_path)
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------
 
 
-def _start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "league", "tournament", "--strategy", "./slow.py:Slow,random", "--seed", "3"]
+def _start(folder: Path, *arguments: str, limit: int) -> subprocess.Popen[bytes]:
+    (folder / "held.py").write_text(HELD, "utf-8")
+    (folder / "limit").write_text(str(limit), "utf-8")
+    command = [sys.executable, "-m", "league", "tournament", "--strategy", "./held.py:Held,random", "--seed", "3"]
     return subprocess.Popen([*command, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def _wait_for_lines(folder: Path, count: int) -> int:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        path = folder / LINES
-        lines = path.read_bytes().count(b"\n") if path.exists() else 0
-        if lines >= count:
-            return lines
+def _end(process: subprocess.Popen[bytes], folder: Path) -> bytes:
+    """Let go the series that wait, in processes that outlive a killed one, too; what it said on stderr."""
+    (folder / "limit").unlink()
+    return process.communicate()[1]
+
+
+def _lines(folder: Path) -> int:
+    path = folder / LINES
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def _wait_for_lines(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
+    """Wait for the process to write so many series, however long it takes: it goes on, or it ends."""
+    while _lines(folder) < count:
+        assert process.poll() is None, process.communicate()
         time.sleep(0.02)
-    raise AssertionError("no series was played")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_tournament_loses_at_most_the_series_in_flight(tmp_path: Path, kind: signal.Signals) -> None:
-    (tmp_path / "slow.py").write_text(SLOW, "utf-8")
-    arguments = ("--meetings", "12000", "--to", "results", "--jobs", "2")
+    arguments = ("--meetings", "12000", "--jobs", "2", "--to", "results", "--resume")
+    results = tmp_path / "results"
     dice = random.Random(7)
     lines = 0
     for _ in range(2):
-        process = _start(tmp_path, *arguments, "--resume")
+        # It is stopped after its first series, and before its fifth, at any moment.
+        process = _start(tmp_path, *arguments, limit=lines + 4)
         try:
-            _wait_for_lines(tmp_path / "results", lines + 2)
+            _wait_for_lines(process, results, lines + 1)
             time.sleep(dice.random() / 5)
-            lines = _wait_for_lines(tmp_path / "results", lines)
+            lines = _lines(results)
         finally:
             process.send_signal(kind)
-            _, err = process.communicate(timeout=60)
+            err = _end(process, tmp_path)
         if kind == signal.SIGINT:
             assert process.returncode == 130
             assert b"what was played is in results: --resume goes on from there" in err
-        assert _wait_for_lines(tmp_path / "results", lines) >= lines
-    process = _start(tmp_path, *arguments, "--resume")
-    assert process.wait(timeout=120) == 0
-    assert process.stderr is not None
-    process.stderr.close()
-    process = _start(tmp_path, "--meetings", "12000", "--to", "fresh", "--jobs", "1")
-    assert process.wait(timeout=120) == 0
-    assert process.stderr is not None
-    process.stderr.close()
-    assert same_bytes(tmp_path / "results", tmp_path / "fresh")
+        assert _lines(results) >= lines
+        lines = _lines(results)
+    for folder, jobs in (("results", "2"), ("fresh", "1")):
+        process = _start(tmp_path, "--meetings", "12000", "--jobs", jobs, "--to", folder, "--resume", limit=sys.maxsize)
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+    assert same_bytes(results, tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_what_was_played_is_whole(tmp_path: Path) -> None:
     script = (
         "import resource, sys\n"

@@ -16,7 +16,9 @@ from tests.support.processes import Process, Processes
 from tests.support.scripts import ABSENT, BROADCASTS, DECLINE, HANG, MATCH_CALLS, POSTED, Reaction, Script, always, on
 
 GUEST = "P01"
-SCALE = "20"
+SCALE = 5.0
+"""For matches in which silence or corrections are waited for. Our own agents have a second to answer an invitation, and
+four tries."""
 SAYS_EVEN = on("CHOOSE_PARITY_CALL", Reaction(fields={"parity_choice": "Even"}))
 
 
@@ -24,9 +26,9 @@ def guest(script: Script = ()) -> Peer:
     return Peer("guest", script, agent_id=GUEST)
 
 
-def sparred(processes: Processes, url: str, *options: str) -> tuple[int, dict[str, Any]]:
+def sparred(processes: Processes, url: str, *options: str, time_scale: float = 1.0) -> tuple[int, dict[str, Any]]:
     """The exit status and the document of `league spar --json`."""
-    ended = processes.run("spar", url, "--time-scale", SCALE, "--json", *options)
+    ended = processes.run("spar", url, "--time-scale", str(time_scale), "--json", *options)
     assert ended.stderr == ""
     assert not any(f"tok_{owner}" in ended.stdout for owner in ("P", "REF", "league"))
     document: dict[str, Any] = json.loads(ended.stdout)
@@ -78,8 +80,8 @@ def test_each_match_has_its_line_and_the_end_its_explanation(processes: Processe
 
 def test_a_player_that_says_even_with_a_capital_is_told_what_to_change(processes: Processes) -> None:
     with guest(SAYS_EVEN) as peer:
-        status, document = sparred(processes, peer.endpoint)
-        shown = processes.run("spar", peer.endpoint, "--time-scale", SCALE)
+        status, document = sparred(processes, peer.endpoint, "--move-seconds", "10", time_scale=SCALE)
+        shown = processes.run("spar", peer.endpoint, "--move-seconds", "10", "--time-scale", str(SCALE))
     assert (status, document["ended"], document["planned"], document["played"]) == (1, "stopped", 20, 2)
     assert clauses(document) == {"CHOOSE_PARITY_RESPONSE.parity_choice": ("E004", "the match")}
     assert document["explained"] == document["matches"][0]["match_id"]
@@ -103,7 +105,7 @@ def test_two_technical_losses_in_a_row_are_enough(
     processes: Processes, script: Script, code: str, requirement: str
 ) -> None:
     with guest(script) as peer:
-        status, document = sparred(processes, peer.endpoint, "--move-seconds", "5")
+        status, document = sparred(processes, peer.endpoint, "--move-seconds", "5", time_scale=SCALE)
     assert (status, document["ended"], document["technical_losses"]) == (1, "stopped", 2)
     assert clauses(document) == {requirement: (code, "the match")}
 
@@ -113,7 +115,7 @@ def test_what_was_made_good_or_let_pass_is_found_all_the_same(processes: Process
     deaf = Reaction(rpc={"result": None, "error": {"code": -32601, "message": "no such method"}})
     script = (*on("CHOOSE_PARITY_CALL", wrong, Reaction()), *on("GAME_INVITATION", sloppy), *on("GAME_OVER", deaf))
     with guest(script) as peer:
-        status, document = sparred(processes, peer.endpoint, "--matches", "3")
+        status, document = sparred(processes, peer.endpoint, "--matches", "3", time_scale=SCALE)
     assert (status, document["technical_losses"]) == (0, 0)
     assert clauses(document) == {
         "CHOOSE_PARITY_RESPONSE.parity_choice": ("E004", "a retry or a correction"),
