@@ -180,6 +180,7 @@ def disturb(journal: Path, seed: int) -> None:
         played.reseal(connection)
 
 
+@pytest.mark.slow
 def test_whatever_the_events_say_no_command_hangs_or_falls(
     journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", PROGRAMS)
 def test_every_program_of_a_page_runs_as_printed(block: Block, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(block.text, "utf-8")

@@ -45,6 +45,7 @@ def metadata_of(folder: Path) -> Message:
         return message_from_bytes(archive.read(name))
 
 
+@pytest.mark.slow
 def test_a_package_index_would_accept_both_distributions(distributions: Path) -> None:
     files = sorted(distributions.iterdir())
     assert [file.suffix for file in files] == [".whl", ".gz"]

@@ -68,6 +68,7 @@ def test_the_page_shows_the_example_as_it_is() -> None:
     assert shown == [path.read_text("utf-8") for path in SHOWN]
 
 
+@pytest.mark.slow
 def test_an_installed_feature_is_a_command_a_page_and_a_section(site: Path, tmp_path: Path) -> None:
     live = run(site, "-c", LEAGUE, str(tmp_path / "cup"), cwd=tmp_path)
     assert live.returncode == 0, live.stderr

@@ -221,7 +221,8 @@ def test_what_a_player_is_told_and_in_which_order(processes: Processes) -> None:
     with Peer("Wrong", (*banana, *slow)) as wrong, Peer("Elsewhere", in_matches(FOREIGN_ZONE)) as elsewhere:
         for one in (wrong, elsewhere):
             one.register(manager.endpoint)
-        good, referee = processes.players(manager), processes.referee(manager)
+        good = processes.players(manager)
+        referee = processes.referee(manager, time_scale=SCALE / 4)
         assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
     for over in wrong.requests("GAME_OVER"):
         errors = [one for one in wrong.requests("GAME_ERROR") if one.message["match_id"] == over.message["match_id"]]

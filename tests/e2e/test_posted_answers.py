@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from league.events import AttemptFailed, ConventionLearned, PlayerFaulted, ResultAccepted, WrongAnswer
@@ -13,7 +15,7 @@ from tests.support.scripts import MATCH_CALLS, POSTED_LATER, on
 @pytest.mark.requirement("MATCH.empty_answer_acknowledges")
 def test_an_empty_202_and_the_answer_half_a_second_later(processes: Processes) -> None:
     manager = processes.manager(players=2)
-    with Peer("Later", on(MATCH_CALLS, POSTED_LATER)) as later:
+    with Peer("Later", on(MATCH_CALLS, replace(POSTED_LATER, posted_after_s=0.5))) as later:
         later.register(manager.endpoint)
         good = processes.players(manager)
         referee = processes.referee(manager)

@@ -24,6 +24,8 @@ from tests.experiments.test_folders import same_bytes
 from tests.support.executors import SETTINGS, STRATEGIES
 from tests.support.pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 MINE = """
 from helper import pick
 
@@ -68,7 +70,6 @@ def test_two_processes_and_seven_shards_give_the_same_bytes(place: Path, monkeyp
     assert same_bytes(place / "one", place / "seven")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["threads", "processes", "dask", "ray"])
 def test_executors_give_the_same_bytes_also_if_a_part_of_them_dies(place: Path, tmp_path: Path, kind: str) -> None:
     # Short, because Ray puts sockets there, whose names may not be long.

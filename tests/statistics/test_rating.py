@@ -123,6 +123,7 @@ def test_what_is_known_after_two_players_met_is_near_the_exact_sum() -> None:
 # --- against leagues whose true strengths are known -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("players", "leagues"), [(4, 60), (20, 15)])
 def test_intervals_hold_the_true_rating_about_as_often_as_they_say(players: int, leagues: int) -> None:
     held = [one for seed in range(leagues) for one in covered(players, seed)]
@@ -168,6 +169,7 @@ def test_the_published_coverage_is_93_to_97_of_100_for_every_size_and_spread() -
     assert all(0.93 <= share <= 0.97 for share in table.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("players", "spread", "leagues"), [(4, 500, 60), (6, 350, 50), (20, 50, 12), (20, 500, 12)])
 def test_equal_and_very_different_players_are_in_their_intervals(players: int, spread: int, leagues: int) -> None:
     each = rating_coverage.MATCHES_EACH
@@ -196,6 +198,7 @@ def test_a_rating_is_in_its_interval_and_better_results_give_a_better_rating() -
             assert high is None or rating < high
 
 
+@pytest.mark.slow
 def test_twenty_coin_flippers_are_called_tied() -> None:
     """A league in twenty may be wrong, by what the table says of itself."""
     players = [f"P{at:02}" for at in range(1, 21)]

@@ -47,6 +47,7 @@ def decided(pair: Callable[[float, Random], float], elo: float, seed: int) -> tu
     return test.decision, test.pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [coins, drawish, rare])
 def test_it_errs_in_at_most_5_percent_however_often_one_looks(pair: Callable[[float, Random], float]) -> None:
     alarms = Counter(decided(pair, 0.0, seed)[0] for seed in range(RUNS))
@@ -60,6 +61,7 @@ def test_it_errs_in_at_most_5_percent_however_often_one_looks(pair: Callable[[fl
     assert hits["better"] > RUNS / 2
 
 
+@pytest.mark.slow
 def test_it_needs_about_half_the_matches_of_a_test_of_fixed_size() -> None:
     lengths = [decided(coins, ELO1, seed)[1] for seed in range(RUNS)]
     gain = score_of(ELO1) - 0.5

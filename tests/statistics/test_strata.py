@@ -35,6 +35,7 @@ def played(dice: Random, chances: Chances, matches: int) -> Sample:
     return strata.of_results(ends.count(0), ends.count(1), ends.count(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "favourite", "always the same", "mostly the same", "mixed"])
 @pytest.mark.parametrize(
     ("groups", "openings", "matches"), [(2, 1, 5), (2, 1, 50), (6, 1, 20), (6, 10, 1), (6, 10, 5), (40, 1, 1)]
@@ -103,6 +104,7 @@ def test_margins_are_held_too(matches: int) -> None:
     assert high - low < 2 * width
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_tournament_holds_the_mean_of_a_long_one() -> None:
     """Three strategies, one of which plays by chance."""
     strategies = ["always_odd", "always_even", "random"]

@@ -18,7 +18,7 @@ from typing import Any
 import league
 
 STRATEGIES = ["./mine.py:Mine", "random", "./mine.py:Other"]
-SETTINGS: dict[str, Any] = {"game": "tic_tac_toe", "meetings": 4_500, "openings": 6, "seed": 3}
+SETTINGS: dict[str, Any] = {"game": "tic_tac_toe", "meetings": 2_500, "openings": 6, "seed": 3}
 
 Disaster = Callable[[], object]
 """Something that happens in the middle of the tournament."""

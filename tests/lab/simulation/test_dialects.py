@@ -32,7 +32,7 @@ def test_players_of_every_convention_take_part() -> None:
 
 @pytest.mark.slow
 def test_some_of_them_post_their_answers() -> None:
-    plan = Plan(30, 2, faults=0.0, dialects=1.0)
+    plan = Plan(12, 2, faults=0.0, dialects=1.0)
     world = World(plan.settings(7), 7, 0.0, dialects=1.0)
     assert {one.habits.posts for one in world.players} == {True, False}
     traffic = world.run().traffic

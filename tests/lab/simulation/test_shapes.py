@@ -7,9 +7,11 @@ import pytest
 
 from league_lab.simulation.runs import Plan, play, play_drawn
 
-SEEDS = range(1, 17)
+SEEDS = range(1, 9)
+"""`make test-deep` plays thousands."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_leagues_of_all_shapes_keep_their_promises(seed: int) -> None:
     plan, run = play_drawn(seed)

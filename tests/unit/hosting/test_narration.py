@@ -101,7 +101,7 @@ def test_a_player_that_declines_names_the_game_and_how_to_add_it() -> None:
     assert 'games = ("tic_tac_toe",)' in line
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(10, 40))])
 def test_there_is_a_sentence_for_whatever_happens_in_troubled_leagues(seed: int) -> None:
     world = played(seed, players=6, referees=2, faults=0.5, outages=0.5)
     for node in world.nodes.values():
