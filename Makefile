@@ -22,6 +22,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet
 SOURCES := $(wildcard src tests benchmarks examples scripts)
 
+# The tests start hundreds of processes. Without bytecode on disk each of them would compile the package again, and pytest
+# all tests; `make clean` removes it.
+unexport PYTHONDONTWRITEBYTECODE
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # pip builds the package in an environment of its own, which `-c` does not reach: these do
@@ -43,8 +47,9 @@ help: ## list the targets
 demo: $(VENV)/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
+# Workers get a few tests at a time, so that all of them share the slow ones, which come first.
 test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser postgres ## run all tests except the long suites
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 2 --maxschedchunk 16 $(ARGS)
 
 # The tests without the marker `slow`, which tests/conftest.py gives to everything that starts processes, a browser or
 # programs by others. Properties are tried with fewer examples.

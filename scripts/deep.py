@@ -24,6 +24,7 @@ from league_lab.simulation.runs import Plan, Run, play_drawn_many, play_many
 PROGRESS = Path(".deep-progress.json")
 LEAGUES, TESTS = 100, 10
 """So many are a part."""
+PROPERTY_TESTS = ("tests/properties", "tests/games/test_every_game.py")
 PROPERTIES = 10
 """How often the properties are tried with examples drawn anew; `make test` draws the same ones each time."""
 SHAPES = (
@@ -95,7 +96,7 @@ def _arguments() -> argparse.Namespace:
 
 def _properties() -> Iterator[Part]:
     for number in range(1, PROPERTIES + 1):
-        yield Part(f"properties {number}", partial(_pytest, "tests/properties", "--hypothesis-profile", "random"))
+        yield Part(f"properties {number}", partial(_pytest, *PROPERTY_TESTS, "--hypothesis-profile", "random"))
 
 
 def _tests() -> Iterator[Part]:

@@ -55,10 +55,14 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what lies in a slow folder or uses a slow helper, so that `make test-quick` leaves it out."""
+    """Mark as slow what lies in a slow folder or uses a slow helper, so that `make test-quick` leaves it out.
+
+    Slow tests come first: at the end of a run, no worker waits for a long test of another one.
+    """
     for item in items:
         if _is_slow(item):
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def _is_slow(item: pytest.Item) -> bool:

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.games.nim import league_nim
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game, Mover, Seat, Verdict, opponent, points
 from league_games import connect_four, cop_and_thief, kuhn_poker
+from tests.support.examples import examples
 
 GAMES = (
     even_odd.GAME,
@@ -32,10 +33,10 @@ JSON = st.recursive(
 
 
 def every_game(test: Callable[..., None]) -> Callable[..., None]:
-    """Half the usual number of examples: sixteen properties of each game walk through its states."""
-    halved = settings(max_examples=50)(test) if hasattr(test, "hypothesis") else test
+    """Sixteen properties of each game walk through its states."""
+    tried = examples(60)(test) if hasattr(test, "hypothesis") else test
     marked: Callable[..., None] = pytest.mark.parametrize("game", GAMES, ids=lambda one: f"{one.name}-{one.turns}")(
-        halved
+        tried
     )
     return marked
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect as ms
 
@@ -35,6 +35,7 @@ from league.protocol.judge import peel, specs
 from league.protocol.messages import MESSAGES, Message
 from league.protocol.strict_json import MAX_DEPTH, parse
 from league_kit.message_verdicts import judge
+from tests.support.examples import examples
 from tests.support.vectors import raw_of, vectors
 
 COMPAT = Reading("compat")
@@ -181,7 +182,7 @@ ANY_MESSAGE = st.sampled_from(sorted(MESSAGES)).flatmap(messages)
 
 @TYPES
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_written_is_read_back_equal(message_type: str, data: st.DataObject) -> None:
     content = data.draw(messages(message_type))
     message = unseal(content).open()
@@ -193,7 +194,7 @@ def test_what_is_written_is_read_back_equal(message_type: str, data: st.DataObje
 
 
 @given(content=st.sampled_from(sorted(EXCHANGES)).flatmap(messages), number=st.integers(0, 2**31))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_written_call_is_read_back_equal(content: Fields, number: int) -> None:
     message = unseal(content).open()
     raw = encode_call(number, EXCHANGES[message.type].method, encode_body(message))
@@ -205,7 +206,7 @@ def test_a_written_call_is_read_back_equal(content: Fields, number: int) -> None
 @given(
     content=messages("LEAGUE_ERROR"), code=st.sampled_from(sorted(ERRORS)), family=st.sampled_from(Family), number=INT64
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_written_error_is_read_back_equal(content: Fields, code: str, family: Family, number: int) -> None:
     message = unseal(content).open()
     answer = decode_answer(encode_error(number, code, family, message), MANAGER_LIMIT)
@@ -246,7 +247,7 @@ def _refused(reader: Callable[[bytes], T], raw: bytes) -> T | PeerError:
 
 
 @given(raw=ANY_BYTES)
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_any_bytes_are_a_call_or_an_error_of_the_catalogue(raw: bytes) -> None:
     found = _refused(decode_call, raw)
     if isinstance(found, PeerError):
@@ -260,14 +261,14 @@ def test_any_bytes_are_a_call_or_an_error_of_the_catalogue(raw: bytes) -> None:
 
 
 @given(raw=ANY_BYTES)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_bytes_are_an_answer_or_an_error_of_the_catalogue(raw: bytes) -> None:
     found = _refused(decode_answer, raw)
     assert isinstance(found, RpcAnswer) or found.code in ("E034", "E035")
 
 
 @given(raw=ANY_BYTES, reading=st.sampled_from(READINGS))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_bytes_can_be_judged(raw: bytes, reading: Reading) -> None:
     judgement = judge(raw, reading)
     assert {one.code for one in judgement.violations} <= set(ERRORS)
@@ -275,7 +276,7 @@ def test_any_bytes_can_be_judged(raw: bytes, reading: Reading) -> None:
 
 
 @given(size=st.integers(10_241, 2_000_000))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_too_many_bytes_are_too_many_whatever_they_are(size: int) -> None:
     with pytest.raises(BadRequestError) as caught:
         decode_call(b"[" * size)
@@ -319,7 +320,7 @@ def _by_the_walk(content: Fields, reading: Reading) -> Unsealed:
 
 
 @given(content=mutated(), reading=st.sampled_from(READINGS))
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_the_quick_path_takes_exactly_what_the_walk_finds_nothing_wrong_with(content: Fields, reading: Reading) -> None:
     walked = _by_the_walk(content, reading)
     kind = content.get("message_type")
@@ -331,7 +332,7 @@ def test_the_quick_path_takes_exactly_what_the_walk_finds_nothing_wrong_with(con
 
 
 @given(content=mutated())
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_a_mutated_message_is_read_or_refused_with_reasons(content: Fields) -> None:
     for reading in READINGS:
         unsealed = unseal(content, reading)
@@ -342,7 +343,7 @@ def test_a_mutated_message_is_read_or_refused_with_reasons(content: Fields) -> N
 
 
 @given(content=mutated())
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_compat_takes_all_that_strict_takes(content: Fields) -> None:
     strict, compat = unseal(content, STRICT), unseal(content, COMPAT)
     if strict.message is not None:
@@ -352,14 +353,14 @@ def test_compat_takes_all_that_strict_takes(content: Fields) -> None:
 
 
 @given(content=ANY_MESSAGE, extra=st.dictionaries(TEXT.map("x-{}".format), JSON, max_size=3))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_unknown_fields_change_nothing(content: Fields, extra: Fields) -> None:
     assert unseal({**extra, **content}).message == unseal(content).message is not None
 
 
 @TYPES
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_a_null_for_an_optional_field_changes_nothing(message_type: str, data: st.DataObject) -> None:
     content = data.draw(messages(message_type))
     optional = [spec.name for spec in specs(MESSAGES[message_type]) if not spec.required and not spec.needed]
@@ -380,14 +381,14 @@ def _depth(value: object) -> int:
 
 
 @given(value=JSON, indent=st.sampled_from((None, 1)), ascii_only=st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_gate_reads_right_json_as_any_parser_does(value: object, indent: int | None, ascii_only: bool) -> None:
     raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
     assert parse(raw) == json.loads(raw)
 
 
 @given(raw=ANY_BYTES)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_what_the_gate_takes_any_parser_reads_alike(raw: bytes) -> None:
     value = _refused(parse, raw)
     if isinstance(value, PeerError):
@@ -403,7 +404,7 @@ NEARLY_RIGHT = st.lists(_TWICE, max_size=4).map(lambda some: ",".join(f'"{key}":
 
 
 @given(raw=st.one_of(ANY_BYTES, NEARLY_RIGHT.map("{{{}}}".format).map(str.encode)))
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_what_the_gate_reads_quickly_it_would_read_carefully_alike(raw: bytes) -> None:
     quickly = strict_json.quickly(raw)
     if quickly is not strict_json.IN_DOUBT:
@@ -411,7 +412,7 @@ def test_what_the_gate_reads_quickly_it_would_read_carefully_alike(raw: bytes) -
 
 
 @given(opening=st.text("[{", min_size=1, max_size=40), word=st.sampled_from(("", "[", '{"', "\\", "]}", '\\"')))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_gate_counts_levels_whatever_is_in_the_strings(opening: str, word: str) -> None:
     value: object = word
     for bracket in reversed(opening):

@@ -8,7 +8,6 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -24,6 +23,7 @@ from league.protocol.messages import (
     RoundCompleted,
 )
 from league.storage.journal import decode, encode
+from tests.support.examples import examples
 from tests.support.managed import Managed, Object, agent_of, code_of
 
 WAYS = ("A", "B", None, "-A", "-B", "--")
@@ -341,5 +341,5 @@ class LeagueMachine(RuleBasedStateMachine):
         assert self.book.ended == 1
 
 
-LeagueMachine.TestCase.settings = hypothesis_settings(max_examples=40, stateful_step_count=40, deadline=None)
+LeagueMachine.TestCase.settings = examples(40, stateful_step_count=40)
 TestLeagueMachine = LeagueMachine.TestCase

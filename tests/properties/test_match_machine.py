@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -15,6 +14,7 @@ from league.games import draw
 from league.machine import Blame, Failure, Ping, Pong, Refusal
 from league.protocol.messages import GameMoveCall, GameOver
 from league.referee.match import MAX_REFUSED_ANSWERS
+from tests.support.examples import examples
 from tests.support.referee_rig import (
     CALLS,
     HOSTS,
@@ -384,4 +384,4 @@ class RefereeAmongOthers(RuleBasedStateMachine):
 
 assert set(PLAYERS) >= {player for a, b, _ in MATCHES.values() for player in (a, b)}
 TestRefereeAmongOthers = RefereeAmongOthers.TestCase
-TestRefereeAmongOthers.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestRefereeAmongOthers.settings = examples(60, stateful_step_count=50)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec import structs
@@ -16,6 +15,7 @@ from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
 from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameMoveResponse, LeagueQuery
+from tests.support.examples import examples
 from tests.support.player_rig import TOKEN, Rig
 
 matches = st.sampled_from(["R1M1", "R1M2", "R2M1"])
@@ -240,4 +240,4 @@ def place_of(ask: Ask) -> tuple[str, str]:
 
 
 TestPlayerAmongReferees = PlayerAmongReferees.TestCase
-TestPlayerAmongReferees.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestPlayerAmongReferees.settings = examples(60, stateful_step_count=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from league.gateway.foreign_assignments import is_answered_freely
@@ -20,6 +20,7 @@ from league.transport import letters
 from league.transport.letters import Asked, Speaker
 from tests.fuzz.test_messages import ASKED, SPEAKERS, seed
 from tests.properties.test_codec import ANY_BYTES, READINGS, Fields, messages, mutated
+from tests.support.examples import examples
 from tests.support.fuzzing import Mutator
 
 BY_CHANCE = 4_000
@@ -58,7 +59,7 @@ def read_alike(raw: bytes) -> bool:
 
 @KINDS
 @given(data=st.data(), number=st.integers(0, 2**31))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_what_our_own_agents_write_is_read_quickly(message_type: str, data: st.DataObject, number: int) -> None:
     row = EXCHANGES[message_type]
     message = unseal(data.draw(messages(message_type))).open()
@@ -90,7 +91,7 @@ NAMES = st.sampled_from(("jsonrpc", "id", "method", "params", "result", "message
     as_answer=st.booleans(),
     indent=st.sampled_from((None, 1)),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_mutated_message_that_is_read_quickly_is_read_alike(
     content: Fields, frame: Fields, as_answer: bool, indent: int | None
 ) -> None:
@@ -107,7 +108,7 @@ def test_a_mutated_message_that_is_read_quickly_is_read_alike(
     value=st.sampled_from((b"1", b'"x"', b"null", b"{}")),
     place=st.integers(0, 400),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_key_put_in_anywhere_is_read_alike(content: Fields, name: str, value: bytes, place: int) -> None:
     raw = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "notify_round", "params": content}).encode()
     commas = [at for at, byte in enumerate(raw) if byte in b",{"]
@@ -116,7 +117,7 @@ def test_a_key_put_in_anywhere_is_read_alike(content: Fields, name: str, value: 
 
 
 @given(raw=ANY_BYTES)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_bytes_that_are_read_quickly_are_read_alike(raw: bytes) -> None:
     read_alike(raw)
 

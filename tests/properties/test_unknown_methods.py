@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from league.agent.outbound import WITHOUT_REFUSAL
@@ -17,6 +17,7 @@ from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import EXCHANGES
 from tests.properties.test_codec import Fields, messages
+from tests.support.examples import examples
 
 UNKNOWN = b'"error":{"code":-32601,"message":"Method not found"}'
 
@@ -91,7 +92,7 @@ def test_nothing_is_overlooked_by_looking_only_where_it_could_be_said(
 
 @pytest.mark.parametrize("message_type", sorted(WITHOUT_REFUSAL))
 @given(data=st.data(), more=st.dictionaries(KEYS, VALUES, max_size=2), is_compact=st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_the_expected_reply_is_never_taken_for_no_such_method(
     message_type: str, data: st.DataObject, more: Fields, is_compact: bool
 ) -> None:
