@@ -156,8 +156,16 @@ class Calls:
         delivery.line.understood_by_request(convention, now)
         self.end(delivery, Ending.ANSWERED, now)
 
-    def wrong_by_request(self, delivery: Delivery, read: Interpretation, now: float) -> None:
-        """Draw the consequence of a wrong answer that came as a request of its own."""
+    def wrong_by_request(
+        self,
+        delivery: Delivery,
+        convention: Convention,
+        read: Interpretation,
+        now: float,
+    ) -> None:
+        """Draw the consequence of a wrong answer that came as a request of its own, in this convention."""
+        # Wrong or not, the peer has read the call.
+        delivery.line.understood_by_request(convention, now)
         self._react(delivery, read, now)
 
     def claimed_by_request(self, delivery: Delivery) -> None:

@@ -448,13 +448,14 @@ class Assignments(ManagerPart):
     def show_new_token(self, player: Member, now: float) -> list[ScheduledMatch]:
         """Tell the referees of a player that it uses another token than we thought; return the matches of those that
         were not told."""
-        # A referee by others that is told of a match once more might play it once more.
+        # A referee by others that is told of a match once more might play it once more. Referees of ours take the new
+        # tokens over, and so do those that ask before they decide a loss: they know attempts.
         untold = []
         for referee in self._ledger.roster.of_role("referee"):
             for match in self._ledger.held_by(referee.agent_id):
                 if player.agent_id not in match.players or not self.dispatches.is_dispatched(match):
                     continue
-                if self.habits.is_ours(referee.agent_id):
+                if self.habits.is_ours(referee.agent_id) or referee.as_referee.asks_before_losses:
                     self.dispatches.remind(referee, match, now)
                 else:
                     untold.append(match)

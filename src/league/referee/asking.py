@@ -279,7 +279,7 @@ class Asking:
         self._claim: Claim | None = None
         self._probe: Delivery | None = None
         self._trouble: Trouble | None = None
-        self._delivery = self._prepared(self._delays())
+        self._delivery = self._prepared(self._delays(), self._line())
 
     def _delays(self) -> tuple[float, ...] | None:
         """Return the pauses between the attempts; None for a single attempt."""
@@ -292,7 +292,7 @@ class Asking:
             return assignment.retry_delays_s
         return assignment.retry_delays_s[: attempts - 1]
 
-    def _prepared(self, delays_s: tuple[float, ...] | None) -> Delivery:
+    def _prepared(self, delays_s: tuple[float, ...] | None, line: Line) -> Delivery:
         match = self._question.match
         player_id = self._question.player_id
         phase = f"turn{self._turn}" if self._turn else "invite"
@@ -306,7 +306,7 @@ class Asking:
             self._attempt_failed,
             self._interpret,
             self._compose,
-            self._line(),
+            line,
             self._seated.failed,
             attempt=CallAttempt(is_last=self._seated.wrong > 0),
         )
@@ -392,7 +392,7 @@ class Asking:
         # Between two attempts nobody is asked, and after the last correction nothing is left to lose: a wrong answer
         # then costs nothing.
         if ends is not None and now < ends and self._seated.wrong <= CORRECTIONS:
-            self._context.calls.wrong_by_request(self._delivery, self._wrong(answer, now), now)
+            self._context.calls.wrong_by_request(self._delivery, convention, self._wrong(answer, now), now)
         return _as_error(answer)
 
     # --- claims -------------------------------------------------------------------------------------------------------
@@ -791,7 +791,8 @@ class Asking:
 
     def _ask_again(self, now: float) -> None:
         """Ask once more while the match waits. The attempt does not count, whatever becomes of it."""
-        self._delivery = self._prepared(None)
+        # The same line: after a wrong answer no other form is tried, so the one that was read must not be forgotten.
+        self._delivery = self._prepared(None, self._delivery.line)
         # The player's clock stood still while the match waited.
         self._time.asked_at = now
         self._context.calls.deliver([self._delivery], now)

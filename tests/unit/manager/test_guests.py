@@ -825,6 +825,25 @@ def test_a_class_in_a_hurry_waits_less() -> None:
 
 
 @pytest.mark.requirement("OUTAGE.interrupted")
+@pytest.mark.parametrize(("trouble", "is_reminded"), [("trouble.v1", True), (None, False)])
+def test_a_referee_by_others_learns_of_a_new_token_if_it_asks_before_losses(
+    trouble: str | None, is_reminded: bool
+) -> None:
+    league = Managed(players=2, referees=1)
+    league.register("referee", 1, token_scheme=None, trouble=trouble)
+    for number in (1, 2):
+        league.register("player", number)
+    live(league)
+    say(league, given(league))
+    fresh = league.register("player", 1).auth_token
+    (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    shown = {"status": "ACKNOWLEDGED", "round_id": 1, "auth_token": fresh}
+    league.answer(asked, league.envelope("STANDINGS_UPDATE_ACK", "player:P01", **shown))
+    assert bool(league.calls("ROUND_ANNOUNCEMENT", "REF01")) is is_reminded
+    assert bool(league.of(e.MatchInterrupted)) is not is_reminded
+
+
+@pytest.mark.requirement("OUTAGE.interrupted")
 @pytest.mark.parametrize(("loser", "code"), [("P01", "E016"), ("P03", "")])
 def test_who_goes_by_another_token_than_this_referee_was_told_does_not_lose_by_it(loser: str, code: str) -> None:
     league = league_of()

@@ -7,6 +7,7 @@ import pytest
 from league import events as e
 from league.machine import Failure, Refusal
 from league.protocol import tokens
+from league.protocol.conventions import Convention
 from league.protocol.messages import (
     GameError,
     MatchTrouble,
@@ -16,6 +17,7 @@ from tests.support.referee_rig import LEFT_OUT, Rig, Sent, announced, plain
 
 TROUBLE = "trouble.v1"
 DECLINES = Refusal("E045", "PROVIDER_UNAVAILABLE", words="no provider")
+UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
 ROCK_PAPER_SCISSORS = "rock_paper_scissors"
 
 
@@ -104,6 +106,23 @@ def test_an_answer_without_the_token_is_no_answer_and_the_match_may_wait(token: 
     answers(rig, "wait").until(rig.t + 5)
     rig.joins("P02").chooses("P01", "even").chooses("P02", "odd")
     assert rig.decided.status == "WIN"
+
+
+@pytest.mark.requirement("TROUBLE.wait")
+@pytest.mark.parametrize("restarts", [False, True])
+def test_after_a_pause_a_player_is_asked_in_the_form_that_it_has_read(restarts: bool) -> None:
+    rig = Rig().enrolled(trouble=TROUBLE).knows("P01")
+    rig.announce(announced(player_B_signs=True))
+    rig.joins("P01").says("P02", UNKNOWN)
+    form = rig.question("P02").to.convention
+    assert form is not Convention.SPEC
+    answer = rig.joining("P02", auth_token="tok_P02_stolen")
+    rig.says("P02", b"")
+    rig.request(answer, "10.0.1.2")
+    if restarts:
+        rig.restart()
+    answers(rig, "wait").until(rig.t + 5)
+    assert rig.question("P02").to.convention is form
 
 
 @pytest.mark.requirement("TROUBLE.token")
