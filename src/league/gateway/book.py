@@ -121,7 +121,11 @@ class FormLine(Struct, eq=False):
         return structs.replace(address, endpoint=endpoint, convention=form.convention)
 
     def understood_by_request(self, convention: Convention, now: float) -> None:
-        self.learn(self.answering_form(convention), now)
+        form = self.answering_form(convention)
+        self.learn(form, now)
+        # If the answer was wrong, the peer is called again. Meanwhile other forms may have been tried.
+        self._left += (self.form,)
+        self._untried = (form,)
 
     def understood(self, to: Address, now: float) -> None:
         if to.endpoint == self.home or any(form.endpoint == to.endpoint for form in self.candidates):

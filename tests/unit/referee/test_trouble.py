@@ -109,8 +109,9 @@ def test_an_answer_without_the_token_is_no_answer_and_the_match_may_wait(token: 
 
 
 @pytest.mark.requirement("TROUBLE.wait")
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("restarts", [False, True])
-def test_after_a_pause_a_player_is_asked_in_the_form_that_it_has_read(restarts: bool) -> None:
+def test_after_a_pause_a_player_is_asked_in_the_form_that_it_has_read(is_late: bool, restarts: bool) -> None:
     rig = Rig().enrolled(trouble=TROUBLE).knows("P01")
     rig.announce(announced(player_B_signs=True))
     rig.joins("P01").says("P02", UNKNOWN)
@@ -118,6 +119,11 @@ def test_after_a_pause_a_player_is_asked_in_the_form_that_it_has_read(restarts: 
     assert form is not Convention.SPEC
     answer = rig.joining("P02", auth_token="tok_P02_stolen")
     rig.says("P02", b"")
+    if is_late:
+        # Meanwhile it is called in another form, which it does not know.
+        rig.until(rig.t + 1)
+        assert rig.question("P02").to.convention is not form
+        rig.says("P02", UNKNOWN)
     rig.request(answer, "10.0.1.2")
     if restarts:
         rig.restart()
