@@ -16,7 +16,7 @@ class Bug:
     """A bug. `faults`, `game`, `players`, `dialects`, `outages`, `cheats`, `trust` and `rogues`: the leagues it shows
     in; `promise`: the one that must find it, if it is not enough that any does; `stateful`: the test, by its path from
     tests/properties, that finds it where leagues do not, because no promise speaks of it or because the chance would be
-    too small."""
+    too small; `first_seed`: the league that the hunt begins with, where none before shows the bug."""
 
     name: str
     file: str
@@ -33,6 +33,7 @@ class Bug:
     rogues: float = 0.0
     promise: int | None = None
     stateful: str = ""
+    first_seed: int = 1
 
     @property
     def plan(self) -> Plan:
@@ -312,6 +313,7 @@ BUGS = (
         'referee.state == "ACTIVE" and now < 0:\n',
         faults=0.9,
         players=8,
+        first_seed=9,
     ),
     Bug(
         "a lost match is given out under the same attempt",
@@ -343,6 +345,7 @@ BUGS = (
         faults=0.8,
         game="tic_tac_toe",
         promise=19,
+        first_seed=16,
     ),
     Bug(
         "a match waits for a language model that nobody has",
@@ -351,6 +354,7 @@ BUGS = (
         "if player.attendance.model_pauses < MODEL_PAUSES:",
         faults=0.6,
         promise=19,
+        first_seed=24,
     ),
     Bug(
         "the league waits for nobody",
@@ -413,6 +417,7 @@ BUGS = (
         faults=0.1,
         outages=1.0,
         promise=19,
+        first_seed=19,
     ),
     Bug(
         "what was lost before an outage was noticed stays lost",
@@ -422,6 +427,7 @@ BUGS = (
         faults=0.1,
         outages=1.0,
         promise=19,
+        first_seed=30,
     ),
     Bug(
         "a league that waits for players never goes on",
@@ -447,6 +453,7 @@ BUGS = (
         faults=0.1,
         players=4,
         outages=1.0,
+        first_seed=65,
     ),
     # --- the referee --------------------------------------------------------------------------------------------------
     Bug(
@@ -482,6 +489,7 @@ BUGS = (
         "        if self.match.turn:\n            self._show_records(({}, {}), now)\n",
         faults=0.8,
         dialects=1.0,
+        first_seed=14,
     ),
     Bug(
         "a failed attempt is not counted",
@@ -490,6 +498,7 @@ BUGS = (
         "delivery.failures = 1",
         faults=0.15,
         players=5,
+        first_seed=19,
     ),
     Bug(
         "one failed attempt is enough",
@@ -532,6 +541,7 @@ BUGS = (
         'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
         'if question.was_received(read.field("conversation_id")) or token:',
         faults=0.4,
+        first_seed=11,
     ),
     # --- who may speak ------------------------------------------------------------------------------------------------
     Bug(
@@ -679,6 +689,7 @@ BUGS = (
         "        if not self.match.draws.is_requested:\n",
         "        if False:\n",
         promise=13,
+        first_seed=75,
     ),
     Bug(
         "an answer without its token counts for a player that signs",

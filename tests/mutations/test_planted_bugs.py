@@ -30,9 +30,10 @@ import json
 import sys
 from league_lab.simulation import world
 from league_lab.simulation.runs import Plan, play
-leagues, world.PATIENCE_S, plan = int(sys.argv[1]), float(sys.argv[2]), Plan(**json.loads(sys.argv[3]))
-promise = json.loads(sys.argv[4])
-for seed in range(1, leagues + 1):
+world.PATIENCE_S = float(sys.argv[3])
+plan = Plan(**json.loads(sys.argv[4]))
+promise = json.loads(sys.argv[5])
+for seed in range(int(sys.argv[1]), int(sys.argv[2])):
     try:
         run = play(plan, seed)
     except Exception as error:
@@ -58,7 +59,8 @@ def planted(bug: Bug, folder: Path) -> dict[str, str]:
 
 def found_by_simulation(bug: Bug, environment: dict[str, str], leagues: int = LEAGUES) -> str:
     """What the simulator says; empty when it finds nothing."""
-    arguments = [str(leagues), str(PATIENCE_S), json.dumps(asdict(bug.plan)), json.dumps(bug.promise)]
+    seeds = [str(bug.first_seed), str(bug.first_seed + leagues)]
+    arguments = [*seeds, str(PATIENCE_S), json.dumps(asdict(bug.plan)), json.dumps(bug.promise)]
     done = subprocess.run(
         [sys.executable, "-c", HUNT, *arguments], env=environment, capture_output=True, text=True, check=False
     )
