@@ -152,7 +152,7 @@ def test_the_token_is_sent_and_shown_to_nobody(
         monkeypatch.setenv("LEAGUE_MCP_TOKEN", "tok-of-the-author")
         value = asked(league.Ask(spec), call_for_a_move())
         monkeypatch.setenv("LEAGUE_MCP_TOKEN", "tok-of-another")
-        short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=2.0)
+        short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=4.0)
         refused = asked(league.Ask(spec), short)
     assert isinstance(value, Considered)
     assert value.provenance is not None
@@ -173,7 +173,7 @@ def complaints(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.slow
 def test_a_tool_that_fails_is_an_outage_and_its_words_are_kept(tmp_path: Path) -> None:
-    short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=2.0)
+    short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=4.0)
     with serving(tmp_path, "fastmcp4", "failing") as spec:
         value = asked(league.Ask(spec), short)
     assert isinstance(value, NoChoice)
@@ -224,7 +224,7 @@ def test_without_the_package_the_user_is_told_what_to_install(monkeypatch: pytes
 
 
 def test_nobody_there_is_an_outage(complaints: list[str]) -> None:
-    short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=2.0)
+    short = Turn("even_odd", "R1M1", "P02", ("even", "odd"), b"\x01" * 32, seconds=4.0)
     value = asked(league.Ask("mcp+http://127.0.0.1:1/mcp"), short)
     assert isinstance(value, NoChoice)
     assert value.is_outage
