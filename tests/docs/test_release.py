@@ -52,6 +52,7 @@ def test_a_package_index_would_accept_both_distributions(distributions: Path) ->
     run_tool("twine", "check", "--strict", *map(str, files))
 
 
+@pytest.mark.slow
 def test_the_description_of_the_package_links_to_no_file_that_an_index_lacks(distributions: Path) -> None:
     metadata = metadata_of(distributions)
     assert metadata["Description-Content-Type"] == "text/markdown"

@@ -80,6 +80,7 @@ def cut(folder: Path, lines: int, tail: bytes = b"") -> None:
 # --- resuming ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [b"", b'{"key":"ab', b'{"key":"abc","seed":"12"}\n', b"\x00" * 500])
 def test_what_a_kill_left_is_kept_and_the_rest_is_played(
     whole: Path, tmp_path: Path, tail: bytes, monkeypatch: pytest.MonkeyPatch
@@ -409,6 +410,7 @@ def test_a_result_can_be_written_later_and_gives_the_same_bytes(whole: Path, tmp
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_how_to_work_as_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,7 @@ def test_every_pair_meets_as_often_as_asked_and_every_match_is_counted_for_both(
     assert points == sorted(points, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_results_however_many_processes_share_the_work() -> None:
     settings: dict[str, Any] = {"meetings": 1_200, "seed": 11}
     alone = tournament(["random", "frequency"], jobs=1, **settings)
@@ -205,6 +206,7 @@ class Ponders:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Loops", "Sleeps", "Awaits", "Spins"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_choice_that_never_comes_is_a_technical_loss(
@@ -314,6 +316,7 @@ def run_script(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "compare-strategies.md").read_text("utf-8")
     (script,) = [
@@ -324,6 +327,7 @@ def test_the_script_of_the_how_to_prints_a_row_for_each_strategy(tmp_path: Path)
     assert [line.split()[0] for line in sorted(done.stdout.splitlines())] == ["frequency", "mirror", "random"]
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_to_write(tmp_path: Path) -> None:
     """Once, at the end of the traceback that a script ends with."""
     done = run_script(tmp_path, "import league\nleague.tournament(['random', 'mirror', 'frequency'], jobs=2)\n")
@@ -333,6 +337,7 @@ def test_a_script_without_a_guard_is_told_what_to_write(tmp_path: Path) -> None:
     assert done.stderr.count("Traceback") == 1
 
 
+@pytest.mark.slow
 def test_a_strategy_that_ends_its_process_is_told_in_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import os\nclass Mine:\n    def choose(self, turn):\n        os._exit(3)\n", "utf-8")
@@ -359,6 +364,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "here"), [("2", False), ("None", True), ("1", True)])
 def test_classes_of_a_script_are_played_by_as_many_processes_as_it_orders(
     tmp_path: Path, jobs: str, here: bool
@@ -368,6 +374,7 @@ def test_classes_of_a_script_are_played_by_as_many_processes_as_it_orders(
     assert (done.stdout.strip() in done.stderr.split()) is here
 
 
+@pytest.mark.slow
 def test_classes_give_the_same_results_in_other_processes() -> None:
     settings: dict[str, Any] = {"meetings": 1_100, "seed": 5}
     alone = tournament([Diarist, "random"], **settings)
