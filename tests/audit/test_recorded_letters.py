@@ -98,6 +98,19 @@ def test_letters_may_be_missing_before_each_restart_and_at_the_end(home: Home) -
     assert transcript.restarts == [9.0]
 
 
+def test_letters_stay_in_order_if_the_clock_is_set_back_a_little_between_two_lives(home: Home) -> None:
+    first = [request(1.0, "P01"), answer(2.0, "P01")]
+    transcript = kept(home, first, [request(1.5, "P02"), answer(1.75, "P02")], [request(1.25, "P01")])
+    assert transcript.gap == ""
+    assert [exchange.request.at for exchange in transcript.exchanges] == [1.0, 2.0, 2.25]
+    assert transcript.restarts == [2.0, 2.25]
+
+
+def test_times_tell_nothing_if_the_clock_was_set_back_far(home: Home) -> None:
+    transcript = kept(home, [request(9.0, "P01")], [request(7.0, "P01")])
+    assert transcript.gap == "its clock was set back"
+
+
 def test_a_report_that_a_killed_manager_did_not_note_is_no_breach_and_any_other_is() -> None:
     evidence = honest_league()
     result = next(event for event in evidence.manager if isinstance(event, e.ResultAccepted))
