@@ -143,10 +143,7 @@ class _LetterReader:
         """Bytes of all bodies that were read; a broadcast counts once."""
         self._went_back = False
         """True if a letter is older than one before it: then times tell nothing."""
-        self._clock = 0.0
-        """The time of the last letter, as the process read it."""
         self._latest = 0.0
-        """The same in the order of the letters."""
         self._behind_s = 0.0
         """How far the clock of this life of the process is behind the letters of the life before."""
         self._openings = list(openings)
@@ -156,17 +153,16 @@ class _LetterReader:
         self._contents: dict[bytes, Object] = {}
 
     def take(self, number: int, letter: LetterNote) -> None:
-        self._went_back = self._went_back or letter.at < self._clock - CLOCK_STEP_S
-        self._clock = letter.at
-        if self._openings and number > self._openings[0]:
+        self._went_back = self._went_back or letter.at + self._behind_s < self._latest - CLOCK_STEP_S
+        while self._openings and number > self._openings[0]:
             # A process that is started again reads the clock anew. A small step back must not change the order.
             self._behind_s = max(self._latest - letter.at, 0.0)
+            begun_at = letter.at + self._behind_s
+            self.restarts.append(begun_at)
+            self._ends.append(Span(self._latest, begun_at))
+            del self._openings[0]
         if self._behind_s:
             letter = msgspec.structs.replace(letter, at=letter.at + self._behind_s)
-        while self._openings and number > self._openings[0]:
-            self.restarts.append(letter.at)
-            self._ends.append(Span(self._latest, letter.at))
-            del self._openings[0]
         self._latest = letter.at
         is_request = letter.kind == "request"
         asked = letter.direction

@@ -290,3 +290,5 @@ class _LeftOut:
 
 
 LEFT_OUT = _LeftOut()
+UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+"""The answer of a peer that does not know the form of a call."""

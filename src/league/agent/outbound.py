@@ -293,7 +293,7 @@ class Outbound:
             blame = Blame.LOCAL
         detail = ""
         if failed.failure is Failure.UNUSABLE:
-            detail = f"answered in a way that cannot be read: {failed.detail}"
+            detail = failed.unreadable
         return self._failed(sent, failed.failure, now, blame, detail=detail)
 
     def _failed(

@@ -23,7 +23,7 @@ async def probe(url: str, client: HttpClient, limit_s: float, role: str = "playe
         reply = await caller.call(1, Probe(role, game), b"", Address("probe", url), limit_s, jsonrpc.MESSAGE_LIMIT)
     except CallFailed as failed:
         if failed.failure is Failure.UNUSABLE:
-            return unusable(url, f"answered in a way that cannot be read: {failed.detail}")
+            return unusable(url, failed.unreadable)
         is_refused = failed.failure is Failure.REFUSED
         return unanswered(url, in_words(failed.failure, failed.detail), is_refused=is_refused)
     return msgspec.json.decode(reply.body, type=Findings)

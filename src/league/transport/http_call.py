@@ -60,6 +60,11 @@ class CallFailed(Exception):  # noqa: N818 (what happened, not whose error it is
         self.local = local
         self.gave_way = gave_way
 
+    @property
+    def unreadable(self) -> str:
+        """What is said of a peer whose answer is UNUSABLE."""
+        return f"answered in a way that cannot be read: {self.detail}"
+
 
 class Target(Struct, frozen=True):
     """A URL as it is used: where to connect, on whose word, and the head of every request up to its length."""

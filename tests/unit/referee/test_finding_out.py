@@ -9,9 +9,8 @@ from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading
 from league.transport import letters
-from tests.support.referee_rig import ENDPOINTS, Rig, announced
+from tests.support.referee_rig import ENDPOINTS, UNKNOWN, Rig, announced
 
-UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
 ORDER = ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]
 
 

@@ -19,7 +19,7 @@ from league.transport import letters
 from league.transport.letters import Speaker
 from tests.support.player_rig import ME as PLAYER
 from tests.support.player_rig import Rig as PlayerRig
-from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, Object, Rig, announced, code_of, of_manager
+from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, UNKNOWN, Object, Rig, announced, code_of, of_manager
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]
 BODY: Object = {"match_id": "R2M1", "round_id": 2, "league_id": "autumn", "game_type": "even_odd"}
@@ -347,7 +347,7 @@ def test_a_report_that_is_not_understood_is_put_otherwise(how: str) -> None:
     rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
     report = rig.open("league_manager", "MATCH_RESULT_REPORT")
     if how == "refused":
-        rig.answer(report, b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}')
+        rig.answer(report, UNKNOWN)
     else:
         rig.fail(report, Failure.NOT_UNDERSTOOD)
     again = rig.open("league_manager", "MATCH_RESULT_REPORT")
@@ -361,7 +361,7 @@ def test_a_query_that_is_not_understood_changes_nothing_for_reports() -> None:
     offer(rig, **BODY, **CAPITALS)
     query = rig.open("league_manager", "LEAGUE_QUERY")
     assert isinstance(query.message, LeagueQuery)
-    rig.answer(query, b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}')
+    rig.answer(query, UNKNOWN)
     rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
     assert rig.open("league_manager", "MATCH_RESULT_REPORT").to.convention.value == "SPEC"
 

@@ -13,11 +13,10 @@ from league.protocol.messages import (
     MatchTrouble,
     RefereeRegisterRequest,
 )
-from tests.support.referee_rig import LEFT_OUT, Rig, Sent, announced, plain
+from tests.support.referee_rig import LEFT_OUT, UNKNOWN, Rig, Sent, announced, plain
 
 TROUBLE = "trouble.v1"
 DECLINES = Refusal("E045", "PROVIDER_UNAVAILABLE", words="no provider")
-UNKNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
 ROCK_PAPER_SCISSORS = "rock_paper_scissors"
 
 
