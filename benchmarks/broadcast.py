@@ -17,6 +17,7 @@ from benchmarks.floors import FROM_PLAYER
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.events import Event
+from league.letters import Speaker
 from league.machine import Address, Answering, Letter, Machine, Outgoing, Step, Undelivered
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading
@@ -26,13 +27,12 @@ from league.protocol.tokens import MANAGER
 from league.storage.volatile import VolatileJournal
 from league.transport.http import loop_factory
 from league.transport.http_client import HttpClient
-from league.transport.letters import Speaker
 
 PLAYERS = 99
 ANSWER = jsonrpc.encode_result(1, StandingsUpdateAck(**FROM_PLAYER, status="ACKNOWLEDGED", player_id="P01", round_id=1))
 
 
-class _Herald(Machine):
+class Herald(Machine):
     """A machine that sends the same message to everybody and counts the answers."""
 
     def __init__(self, recipients: tuple[Address, ...], message: LeagueStandingsUpdate) -> None:
@@ -83,7 +83,7 @@ async def _measure() -> list[float]:
     )
     client = HttpClient()
     bare = BareClient()
-    herald = _Herald(recipients, message)
+    herald = Herald(recipients, message)
     agent = Agent(Setup(lambda _: herald, lambda _: Speaker(Role.MANAGER, MANAGER, Reading("strict")), client))
     agent.start(VolatileJournal())
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from benchmarks import Row
 from benchmarks.leagues import Size, play
+from league.features.dashboard.dashboard_server import FRAME_S
 from league.transport.http import loop_factory
-from league_dashboard.dashboard_server import FRAME_S
 
 SIZE = Size(64, 12)
 LARGE = Size(99, 10, 10)

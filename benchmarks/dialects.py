@@ -1,5 +1,5 @@
-"""The cost of talking to agents by others: a usual call through the caller that knows other conventions beside a plain
-call, each convention beside the usual one, and the calls a league spends on finding out which one a player uses.
+"""The cost of talking to third-party agents: a usual call through the caller that knows other conventions beside a
+plain call, each convention beside the usual one, and the calls a league spends on finding out which one a player uses.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks import Row, median_cpu_seconds, median_cpu_seconds_async
+from league import letters
 from league.agent.caller import Caller
 from league.events import ResultAccepted
+from league.letters import Speaker
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, GameJoinAck
-from league.transport import letters
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
-from league.transport.letters import Speaker
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
 from tests.support.processes import Processes

@@ -20,6 +20,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from benchmarks.bare_http import BareClient, BareServer
+from league import letters
+from league.letters import Speaker
 from league.machine import Address, Answering
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading, Unsealed
@@ -37,11 +39,9 @@ from league.protocol.messages import (
 )
 from league.protocol.parts import CallContext, GameResult, Record, Result, ResultDetails
 from league.protocol.tokens import MANAGER
-from league.transport import letters
 from league.transport.http import App, Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
-from league.transport.letters import Speaker
 
 CALLS = 7
 CALL_S = 30.0

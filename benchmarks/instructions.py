@@ -32,8 +32,6 @@ LEAGUES = {
     "ours": EVERYTHING,
     "no transcript": Features(transcript="off"),
     "in memory": Features(is_durable=False, transcript="off"),
-    "unsigned": Features(is_durable=False, transcript="off", signs=False),
-    "shared draws": Features(is_durable=False, transcript="off", shares_draws=True),
 }
 VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _COUNTED = re.compile(rb"I +refs: +([0-9,]+)")
@@ -58,8 +56,6 @@ def run() -> list[Row]:
         Row("seven calls, our transport and codec", strict, bare, BARE_FLOOR, "million"),
         Row("a match, durable", no_transcript, in_memory, "in memory", "million"),
         Row("a match, with transcript", ours, no_transcript, "no transcript", "million"),
-        Row("a match, signed and checked", in_memory, millions["unsigned"], "unsigned", "million"),
-        Row("a match, shared draw", millions["shared draws"], in_memory, "drawn by the referee", "million"),
     ]
 
 

@@ -25,11 +25,13 @@ from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.agent.thinking import Think
-from league.events import LeagueSettings, MoveMade, PlayerJoined
+from league.events import MoveMade, PlayerJoined
+from league.features.dashboard.dashboard_server import open_dashboard
 from league.hosting.background import open_views
 from league.hosting.manager_api import other_pages
 from league.hosting.serving import HostedAgent
 from league.hosting.system import allow_files
+from league.letters import Speaker
 from league.machine import Ask, Machine, Operate
 from league.manager.league_manager import LeagueManager
 from league.player import strategies
@@ -41,6 +43,7 @@ from league.protocol.parts import PlayerMeta, RefereeMeta
 from league.protocol.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 from league.referee.referee_context import RefereeSettings
+from league.settings import HouseRules, LeagueSettings
 from league.storage import urls
 from league.storage.opening import open_for_writing
 from league.storage.transcript import Mode
@@ -49,8 +52,6 @@ from league.storage.write_queue import Settings
 from league.transport.http import App, Limits
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from league.transport.http_server import serve
-from league.transport.letters import Speaker
-from league_dashboard.dashboard_server import open_dashboard
 
 WATCHDOG_S = 600.0
 """A league that takes longer than this has lost a message."""
@@ -86,9 +87,6 @@ class Features:
     is_logged: bool = True
     new_journal: Callable[[], str] | None = None
     """Names a journal in a database; without it, journals are files."""
-    signs: bool = True
-    """Players sign their choices, and the manager checks receipts and draws."""
-    shares_draws: bool = False
 
 
 EVERYTHING = Features()
@@ -212,10 +210,10 @@ async def _bring_up(size: Size, place: Place) -> list[Agent]:
     manager_client = _client(1, place)
     referee_client = _client(size.referees, place)
     player_client = _client(size.players, place)
-    at_once = max(size.at_once // size.referees, 10)
+    at_once = min(max(size.at_once // size.referees, 10), 64)
     door = await place.open_manager_door()
     home = door.endpoint
-    agents = [place.start("manager", _manager(size, at_once, manager_client, place.features), door)]
+    agents = [place.start("manager", _manager(size, manager_client), door)]
     for number in range(size.referees):
         door = await place.open_door()
         meta = RefereeMeta(**_meta(f"Referee {number}", door.endpoint), max_concurrent_matches=at_once)
@@ -223,8 +221,7 @@ async def _bring_up(size: Size, place: Place) -> list[Agent]:
         agents.append(place.start(f"referee{number}", _member(Role.REFEREE, desk, referee_client), door))
     for number in range(size.players):
         door = await place.open_door()
-        receipts = None if place.features.signs else "none"
-        player_meta = PlayerMeta(**_meta(f"Player {number}", door.endpoint), receipts=receipts)
+        player_meta = PlayerMeta(**_meta(f"Player {number}", door.endpoint))
         player = partial(Competitor, player_meta, home, sources.chance, profile="compat")
         setup = _member(Role.PLAYER, player, player_client, partial(_think, door.hosted))
         agents.append(place.start("", setup, door))
@@ -293,22 +290,19 @@ class Place:
         return open_for_writing(urls.parse(location), agent.notice, identity={"role": name}, settings=settings)
 
 
-def _manager(size: Size, at_once: int, client: HttpClient, features: Features) -> Setup:
-    reading = Reading("compat", at_once)
+def _manager(size: Size, client: HttpClient) -> Setup:
+    reading = Reading("compat")
     settings = LeagueSettings(
         league_id="league_bench",
         players=size.players,
         referees=size.referees,
-        max_referees=size.referees,
         double=True,
         rounds=size.rounds,
         start="manual",
         profile="compat",
-        max_concurrent_matches_limit=at_once,
-        draw="shared" if features.shares_draws else "referee",
     )
     return Setup(
-        lambda secrets: LeagueManager(settings, sources.chance, secrets),
+        lambda secrets: LeagueManager(settings, sources.chance, secrets, house=HouseRules(max_referees=size.referees)),
         lambda _: Speaker(Role.MANAGER, MANAGER, reading),
         client,
     )

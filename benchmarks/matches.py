@@ -209,9 +209,9 @@ async def _shares_of_time(size: Size) -> str:
 def _package(file: str) -> str:
     """Name the package of ours that a file belongs to."""
     path = Path(file)
-    if not path.is_relative_to(SOURCE):
+    if not path.is_relative_to(SOURCE / "league"):
         return LIBRARIES
-    first, *inside = path.relative_to(SOURCE).parts
-    if first == "league":
+    package, *inside = path.relative_to(SOURCE / "league").parts
+    if package == "features" and inside:
         return inside[0].removesuffix(".py")
-    return first if first.startswith("league_") else LIBRARIES
+    return package.removesuffix(".py")

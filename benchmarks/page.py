@@ -62,6 +62,12 @@ SECTIONS = {
         "The cost of a match should not depend on the number of players. The league of 500 players plays two rounds, "
         "the league of 1,000 players one.",
     ),
+    "mailboxes": Section(
+        "Mailboxes",
+        "A call to a player behind a router, counted at the manager alone: the players are in another process. A "
+        "referee's call to an ordinary player costs the manager nothing, so one that passes through is compared with "
+        "a call of the manager's own.",
+    ),
     "processes": Section(
         "Processes",
         "A league with one process per agent, then `league demo`, which puts 99 players and 10 referees into a few "
@@ -94,15 +100,21 @@ SECTIONS = {
     "results_cost": Section(
         "The manager, late in a league", "The cost of a report when thousands of results are already stored."
     ),
+    "reading": Section(
+        "Reading a league",
+        "What commands and pages make of the journal of a whole league. Decoding all events is the least that a "
+        "command needs which looks at all of them; a page of a running league decodes none.",
+    ),
     "dialects": Section(
-        "Agents by others", "The cost of talking to agents that use other conventions than the specification."
+        "Third-party agents", "The cost of talking to agents that use other conventions than the specification."
     ),
     "dashboard": Section("The dashboard", "A league with viewers. The times of pages are time on the clock."),
     "tournament": Section(
         "`league tournament`",
         "Strategies that meet without servers. The rules of Even/Odd take three microseconds. A match must also put "
         "two questions, draw 32 random bytes for each, and let both strategies remember it: that is why the goal "
-        "for it is missed.",
+        "for it is missed. In games of OpenSpiel most of the time goes into the words for all options, which its own "
+        "loop does without, and into a copy of the state for every move.",
     ),
 }
 

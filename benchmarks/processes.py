@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import resource
 import subprocess
@@ -82,7 +83,7 @@ def _league_cpu(size: Size, folder: Path) -> float:
     with ExitStack() as stack:
         members: list[subprocess.Popen[str]] = []
         sizes = ("--players", str(size.players), "--referees", str(size.referees), "--rounds", str(size.rounds))
-        manager = _start(stack, "manager", *sizes, "--no-shared", *_files(folder, "manager"))
+        manager = _start(stack, "manager", *sizes, "--shared", "", *_files(folder, "manager"))
         assert manager.stdout is not None
         endpoint = manager.stdout.readline().strip().removeprefix("ready: ")
         # Together the referees have room for a whole round at once.
@@ -107,8 +108,14 @@ def _files(folder: Path, name: str) -> Sequence[str]:
 
 def _start(stack: ExitStack, role: str, *arguments: str) -> subprocess.Popen[str]:
     """Start an agent, which is killed if the benchmark fails."""
-    command = (sys.executable, *LEAGUE, role, "--port", "0", "--quiet", *arguments)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    command = (sys.executable, *LEAGUE, role, "--port", "0", *arguments)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "LEAGUE_QUIET": "1"},
+    )
     stack.enter_context(process)
     stack.callback(process.kill)  # before the stack waits for it
     return process

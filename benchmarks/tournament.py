@@ -1,7 +1,7 @@
 """`league tournament` against a bare loop over the rules of the same game, and that loop against those of others.
 
-The loops of others are measured where they are installed. They are no part of the developer's tools, because nothing
-else needs them: pip install open_spiel 'pettingzoo[classic]'.
+PettingZoo is measured where it is installed. It is no part of the developer's tools, because nothing else needs it:
+pip install 'pettingzoo[classic]'.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from functools import partial
 from importlib.util import find_spec
 from random import Random
 
+import pyspiel
+
 from benchmarks import Row, median_cpu_seconds
+from league.features.experiments.tournament import tournament
 from league.games import even_odd, tic_tac_toe
 from league.games.contract import Game
-from league_experiments.tournament import tournament
 
 MATCHES = 1_000
+OF_OPEN_SPIEL = {"tic_tac_toe": 1_000, "connect_four": 300, "backgammon": 20, "chess": 5}
+"""Games of OpenSpiel, and how many matches are enough of each."""
 
 
 def run() -> list[Row]:
@@ -24,14 +28,22 @@ def run() -> list[Row]:
         _row("a match of Even/Odd, random against mirror", even_odd.GAME, ["random", "mirror"], goal=3.0),
         _row("a match of Tic-Tac-Toe, random against random", tic_tac_toe.GAME, ["random", "random"], goal=3.0),
         *_rows_beside_others(),
+        *(_row_of_open_spiel(name, matches) for name, matches in OF_OPEN_SPIEL.items()),
     ]
+
+
+def _row_of_open_spiel(name: str, matches: int) -> Row:
+    """A tournament of a game of OpenSpiel beside OpenSpiel's own loop over the same game."""
+    ours = partial(tournament, ["random", "random"], game=f"spiel:{name}", meetings=matches, seed=1, jobs=1)
+    ours_s, theirs_s = median_cpu_seconds([ours, partial(_open_spiel, name, matches)])
+    us = 1e6 / matches
+    title = f"a match of spiel:{name}, random against random"
+    return Row(title, ours_s * us, theirs_s * us, "OpenSpiel's own loop, which keeps nothing", "us")
 
 
 def _rows_beside_others() -> Iterator[Row]:
     """Yield our direct loop of Tic-Tac-Toe beside those of others, as far as they are installed."""
-    loops: dict[str, Callable[[], object]] = {}
-    if find_spec("pyspiel") is not None:
-        loops["OpenSpiel"] = _open_spiel
+    loops: dict[str, Callable[[], object]] = {"OpenSpiel": partial(_open_spiel, "tic_tac_toe", MATCHES)}
     if find_spec("pettingzoo") is not None and find_spec("pygame") is not None:
         loops["PettingZoo"] = _petting_zoo
     for name, loop in loops.items():
@@ -41,17 +53,19 @@ def _rows_beside_others() -> Iterator[Row]:
         yield Row(title, ours_s * us, theirs_s * us, f"the same loop with {name}", "us")
 
 
-def _open_spiel() -> int:
+def _open_spiel(name: str, matches: int) -> int:
     """Play as `_bare` does, with OpenSpiel; return the number of draws."""
-    import pyspiel
-
-    game = pyspiel.load_game("tic_tac_toe")
+    game = pyspiel.load_game(name)
     dice = Random(1)
     draws = 0
-    for _ in range(MATCHES):
+    for _ in range(matches):
         state = game.new_initial_state()
         while not state.is_terminal():
-            state.apply_action(dice.choice(state.legal_actions()))
+            if state.is_chance_node():
+                actions, weights = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(dice.choices(actions, weights)[0])
+            else:
+                state.apply_action(dice.choice(state.legal_actions()))
         if state.returns()[0] == 0:
             draws += 1
     return draws

@@ -11,12 +11,12 @@ from functools import partial
 
 from benchmarks import Row, median_cpu_seconds_async
 from benchmarks.bare_http import BareClient, BareServer
+from league.features.mcp.door import McpDoor
+from league.features.mcp.tables import ServerTables
 from league.protocol import jsonrpc
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import Server, serve
-from league_mcp.door import McpDoor
-from league_mcp.tables import ServerTables
 
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"' + b"x" * 450 + b'"}'
 GREETING = b'{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}'

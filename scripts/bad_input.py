@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from league.features.kit.bad_input.wrong_messages import text_of
+from league.features.mcp.plain_server import LIST
+from league.letters import Speaker, read_request
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import EXCHANGES, Role
 from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
 from league.protocol.messages import AMONG_OURS
-from league.transport.letters import Speaker, read_request
-from league_kit.bad_input.wrong_messages import text_of
-from league_mcp.plain_server import LIST
 from scripts.vectors.shapes import Vector
-from scripts.vectors.tables import BASES, Fields, Json
+from scripts.vectors.tables import BASES, Fields
 from scripts.vectors.wrong import invalid
 
 LIMITS = {Role.MANAGER: MESSAGE_LIMIT, Role.REFEREE: MANAGER_LIMIT, Role.PLAYER: MANAGER_LIMIT}
@@ -28,14 +28,16 @@ AS_THEY_STAND = ("json", "rpc", "size")
 """Vectors that are whole texts; of the others only messages that begin an exchange are sent."""
 ENDPOINTS = Path(__file__).parent.parent / "spec/vectors/endpoints.json"
 EVERYWHERE = ", even where it speaks from"
-Change = list[Json]
-"""The steps to a field and its value; without a value the field is left out."""
+ABSENT = "{absent}"
+"""Stands for the value of a field that is left out."""
+IDS = ("P01", "P02", "REF01", "REF02", "R1M1", "league_2025_even_odd")
+"""Ids of the right messages, for which the kit puts in those of a live league: they stand in braces."""
 
 
 def text() -> str:
     """The whole file: the right messages, then one line for each wrong input."""
     rows = [row for vector in invalid() if (row := _row(vector)) is not None]
-    bases = {kind: BASES[kind] for kind in sorted({row["kind"] for row in rows if "kind" in row})}
+    bases = {kind: _braced(BASES[kind]) for kind in sorted({row["kind"] for row in rows if "kind" in row})}
     lines, endpoints = (",\n".join(map(json.dumps, one)) for one in (rows, _endpoints()))
     return f'{{"bases": {json.dumps(bases)},\n"endpoints": [\n{endpoints}\n],\n"inputs": [\n{lines}\n]}}\n'
 
@@ -50,7 +52,8 @@ def _endpoints() -> Iterator[Fields]:
 
 
 def _row(vector: Vector) -> Fields | None:
-    row: Fields = {name: vector[name] for name in ("name", "description", "error", "path", "requirement")}
+    row: Fields = {"name": vector["name"], "what": vector["description"], "code": vector["error"]}
+    row["clause"] = vector["requirement"]
     kind = _kind(vector)
     if kind in AMONG_OURS:
         return None  # it passes only between agents that both declared it
@@ -63,11 +66,11 @@ def _row(vector: Vector) -> Fields | None:
         message = vector["message"] if "message" in vector else json.loads(vector["raw"])
         body = _call(kind, message)
         base, changes = min(
-            ((index, list(_changes(one, message, []))) for index, one in enumerate(BASES[kind])),
+            ((index, dict(_changes(one, message, ""))) for index, one in enumerate(BASES[kind])),
             key=lambda found: len(found[1]),
         )
-        row |= {"kind": kind, "base": base, "changes": changes}
-        if any(steps == ["sender"] for steps, *_ in changes) and vector["path"] != "sender":
+        row |= {"kind": kind, "base": base, "set": _braced(changes)}
+        if "sender" in changes and vector["path"] != "sender":
             return None  # its sender would have to be another member, whose token the kit does not show
     row["roles"] = [NAMES[role] for role in Role if _refuses(role, body, vector["error"])]
     return row if row["roles"] else None
@@ -95,14 +98,29 @@ def _refuses(role: Role, body: bytes, error: str) -> bool:
     return isinstance(content, Unsealed) and [one.code for one in content.violations[:1]] == [error]
 
 
-def _changes(base: Any, message: Any, way: list[str | int]) -> Iterator[Change]:
-    """What to change in the one to make it the other (Any: JSON values)."""
+def _changes(base: Any, message: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """What to change in the one to make it the other: places and values (Any: JSON values)."""
     if isinstance(base, dict) and isinstance(message, dict):
-        yield from ([[*way, name]] for name in base if name not in message)
+        yield from ((f"{place}.{name}".lstrip("."), ABSENT) for name in base if name not in message)
         for name, value in message.items():
-            yield from _changes(base[name], value, [*way, name]) if name in base else [[[*way, name], value]]
+            there = f"{place}.{name}".lstrip(".")
+            yield from _changes(base[name], value, there) if name in base else [(there, value)]
     elif isinstance(base, list) and isinstance(message, list) and len(base) == len(message):
         for index, (one, other) in enumerate(zip(base, message, strict=True)):
-            yield from _changes(one, other, [*way, index])
+            yield from _changes(one, other, f"{place}.{index}")
     elif type(base) is not type(message) or base != message:
-        yield [way, message]
+        yield place, message
+
+
+def _braced(value: Any) -> Any:
+    """The same JSON with the ids in braces (Any: JSON values)."""
+    if isinstance(value, dict):
+        return {_braced(name): _braced(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_braced(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    role, colon, name = value.rpartition(":")
+    if name in IDS and role in ("", "player", "referee"):
+        return f"{role}{colon}{{{name}}}"
+    return ".".join(f"{{{part}}}" if part in IDS else part for part in value.split("."))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from league_kit.checks import player_checks
-from league_kit.clauses import Clause, clauses_for
-from league_kit.outcome import Check
-from league_kit.scenarios import SCENARIOS
+from league.features.kit.checks import player_checks
+from league.features.kit.checks.outcome import Check
+from league.features.kit.clauses import Clause, clauses_for
+from league.features.kit.scenarios.programme import SCENARIOS
 
 HEAD = """\
 # What `league check player` checks
@@ -44,11 +44,10 @@ run with a freshly started player: `--only REGISTER.retries` leaves the first re
 `--only REGISTER.stops_when_rejected` rejects it, and `--only REGISTER.waits_for_approval` makes it wait for the
 operator (E043).
 
-**Receipts.** `RECEIPT`, `PROTEST` and `DRAW.one_commitment` are for players that declare receipts when they register
-with the kit (`player_meta.receipts`, section 9.6); for all others they are untestable. The kit knows the token that it
-gave such a player. It shows the player derived tokens, computes each receipt itself, and names the mistake if a receipt
-is wrong. In the scenario *signing* it also breaks a referee's promises: it invites twice with different commitments,
-and ends matches with results that contradict the player's choice, the commitment or the rules.
+**Signatures.** `SIGNATURE` and `DRAW.one_commitment` are for players that declare a key when they register with the kit
+(`player_meta.public_key`, section 9.6); for all others they are untestable. The kit shows such a player derived tokens,
+announces each attempt with a promise, and rebuilds each statement. In the scenario *signing* it also invites twice with
+different commitments.
 
 The kit runs these scenarios, in this order:
 

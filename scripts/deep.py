@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from league_lab.simulation.runs import Plan, Run, play_drawn_many, play_many
+from league.features.lab.simulation.runs import Plan, Run, play_drawn_many, play_many
 
 PROGRESS = Path(".deep-progress.json")
 LEAGUES, TESTS = 100, 10

@@ -1,6 +1,6 @@
 """Writes what is derived from the code: the tables of spec/league-v2.md, the JSON Schemas of spec/schemas/, the
-examples of spec/examples/, the clauses the conformance kit carries, what `league --help` prints, the schemas of events,
-and the pages of docs/reference/.
+clauses the conformance kit carries, what `league --help` prints, the schemas of events, and the pages of
+docs/reference/.
 
 Run it as `python -m scripts.generate`. `--check` writes nothing and exits 1 if a file is stale, missing or left over.
 """
@@ -12,13 +12,14 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import inspect as ms
 
 from league.cli import main as cli
+from league.features.mcp.message_schemas import Clause, clauses, schema
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES
 from league.protocol.consistency import TABLES as LONG_TABLES
 from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
@@ -26,22 +27,34 @@ from league.protocol.exchanges import EXCHANGES, Exchange
 from league.protocol.fields import INT32_MAX
 from league.protocol.judge import FieldSpec, peel, specs
 from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
-from league_mcp.message_schemas import Clause, clauses, schema
-from scripts import bad_input, examples, features, http_api, journal_schema, reference
+from scripts import bad_input, http_api, journal_schema, mcp_page, reference, rows
 from scripts.tables import number_list, people, retry_words, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "spec" / "league-v2.md"
 SCHEMAS = ROOT / "spec" / "schemas"
-EXAMPLES = ROOT / "spec" / "examples"
 REQUIREMENTS = ROOT / "spec" / "requirements.toml"
-CLAUSES = ROOT / "src" / "league_kit" / "clauses.json"
+CLAUSES = ROOT / "src" / "league" / "features" / "kit" / "clauses.json"
 BAD_INPUT = CLAUSES.with_name("bad_input.json")
 OVERVIEW = ROOT / "src" / "league" / "cli" / cli.OVERVIEW
 COVERAGE = ROOT / "docs" / "reference" / "conformance.md"
 
 BLOCK = re.compile(r"(<!-- begin generated: (?P<name>[^>]+?) -->\n).*?(<!-- end generated -->)", re.DOTALL)
 INT32_MIN = -INT32_MAX - 1
+WIDTH = 160
+"""The most characters of a row for several fields, without the bars between its cells."""
+
+ACKNOWLEDGEMENTS = (
+    "ROUND_ANNOUNCEMENT_ACK",
+    "STANDINGS_UPDATE_ACK",
+    "ROUND_COMPLETED_ACK",
+    "LEAGUE_COMPLETED_ACK",
+    "GAME_OVER_ACK",
+    "GAME_ERROR_ACK",
+    "LEAGUE_ERROR_ACK",
+    "MATCH_RESULT_ACK",
+)
+"""The acknowledgements that share a table, because each has few fields."""
 
 # What a field means. The key is the clause, or the field's name where it means the same everywhere.
 MEANINGS: Mapping[str, str] = {
@@ -92,6 +105,8 @@ MEANINGS: Mapping[str, str] = {
     "ROUND_ANNOUNCEMENT.matches[].attempt": "the number of this attempt at the match (8.12)",
     "ROUND_ANNOUNCEMENT.matches[].match_id": "the match, unique in the league",
     "ROUND_ANNOUNCEMENT.matches[].referee_id": "the referee the match is assigned to",
+    "LEAGUE_COMPLETED.signature": "the manager's signature under the statement (9.8)",
+    "ROUND_COMPLETED.signature": "the manager's signature under the statement (9.8)",
     "ROUND_COMPLETED.summary.draws": "matches that ended in a draw",
     "ROUND_COMPLETED.summary.technical_losses": "matches that ended by a technical loss",
     "ROUND_COMPLETED.summary.total_matches": "matches of the round",
@@ -118,7 +133,7 @@ MEANINGS: Mapping[str, str] = {
     "details": "the evidence for the result",
     "display_name": "the name shown to people",
     "draw_commitment": "the promise of the draw (12)",
-    "draw_scheme": '"shared.v1": the manager takes part in the draw (12.1); absent: the referee draws alone',
+    "draw_scheme": '"shared.v2": the manager takes part in the draws (12.1); absent: the referee draws alone',
     "draw_seed": "the seed of the number, hex (12)",
     "draw_share": "the manager's share of the draw, hex (12.1)",
     "drawn_number": "the number, 1 to 10; null if none was drawn",
@@ -139,8 +154,10 @@ MEANINGS: Mapping[str, str] = {
     "league_id": "the league",
     "losses": "matches lost",
     "manager_endpoints": "the addresses of all managers of the league, of which one works at a time (7.2); absent: one",
+    "statement": "what the manager signed when the round, or the last round, was over (9.8)",
+    "manager_key": "the manager's public key: 64 lower-case hexadecimal digits (9.8)",
     "match_id": "the match",
-    "match_record": "what happened in the match, if the assignment asks for it (R-86)",
+    "match_record": "what happened in the match, if the assignment asks for it (8.4)",
     "matches": "the matches; a referee's copy holds only its own, or none",
     "matches_completed": "matches of the round that have a result",
     "matches_played": "the same number again",
@@ -150,10 +167,9 @@ MEANINGS: Mapping[str, str] = {
     "move_request": "the question",
     "move_seconds": "the time limit of a choice, 30 if absent",
     "player_A_told": "codes of deviations that strict leagues refuse and this player has been told of (5.16)",
-    "player_B_told": "codes of deviations that strict leagues refuse and this player has been told of (5.16)",
     "trust": "`class`: an answer may count by the address it came from (9.7); absent: never",
     "fallbacks_refused": "true: a player whose language model did not choose loses the match (8.17)",
-    "record_wanted": "true: the manager accepts the record of the match in the report (R-86)",
+    "record_wanted": "true: the manager accepts the record of the match in the report (8.4)",
     "retry_delays_s": "the pauses before the retries of a call to a player, in seconds; 2, 2 and 2 if absent",
     "moves": "the moves in order, in games that have them",
     "next_retry_at": "when the next attempt starts",
@@ -165,15 +181,13 @@ MEANINGS: Mapping[str, str] = {
     "played": "matches with a result",
     "player_A_answers": "digests of the tokens this player may answer with (9.3)",
     "player_A_replies": "digests of its tokens that are good only in the reply to a call (9.1)",
-    "player_B_replies": "the same for player B",
     "player_A_convention": "the way of calling it seems to understand: SPEC, TYPE, TOOLS, NESTED, BARE or LOWER (13.1)",
     "player_A_endpoint": "where this player accepts requests",
-    "player_A_id": "one player",
-    "player_A_known_as": "the id that it requested at registration and that another player has (R-104)",
+    "player_A_id": "a player",
+    "player_A_known_as": "the id that it requested at registration and that another player has (13.2)",
     "player_A_standings": "its record, for `context.your_standings`",
     "player_A_suspended": "true: one invitation, no retries (8.11)",
     "player_A_other_tokens": "tokens to try if this player refuses that one: it may use another registration",
-    "player_B_other_tokens": "tokens to try if this player refuses that one: it may use another registration",
     "player_A_token": "the token to present to this player (9.3)",
     "player_id": "the player",
     "player_meta": "the agent that registers",
@@ -212,20 +226,14 @@ MEANINGS: Mapping[str, str] = {
     "head": "the end of the manager's journal when the message left (8.9)",
     "seq": "the number of its last event",
     "digest": "the digest of its chain there, hex",
-    "share_commitment": "the manager's promise of its share of the draw (12.1)",
-    "receipt": "the player's signature under its choice (9.6)",
-    "receipts": "signatures of players (9.6)",
-    "receipts_digest": "SHA-256, hex, of receipts that are too many for a report (9.6)",
-    "why": "what is wrong, in a sentence (8.19)",
-    "player_A_signs": "the player declared receipts, and is held to its token (9.2)",
-    "player_B_signs": "the same of the other player",
+    "share_commitment": "the manager's promise of its share of the draws (12.1)",
+    "signatures": "the last signature of each player, by player id (9.6)",
+    "CHOOSE_PARITY_RESPONSE.signature": "the player's signature under this choice and all before it (9.6)",
+    "GAME_MOVE_RESPONSE.signature": "the player's signature under this choice and all before it (9.6)",
+    "player_A_signs": "the player declared a public key, and is held to its token (9.2)",
     "DRAW_REQUEST.choices": "the choice of each player, by player id",
     "DRAW_REQUEST.moves": "the choices turn by turn, for games with more than one",
-    "DRAW_REQUEST.receipts": "the players' receipts, as in the report (9.6)",
-    "MATCH_RESULT_REPORT.result.details.receipts": "by player, a receipt or null for each turn (9.6)",
-    "LEAGUE_REGISTER_REQUEST.player_meta.receipts": '"receipt.v1": the player signs its choices (9.6)',
-    "LEAGUE_REGISTER_RESPONSE.receipts": '"receipt.v1": the manager takes receipts (9.6)',
-    "LEAGUE_QUERY.query_params.receipts[].choice": "what the player chose",
+    "public_key": "the Ed25519 key with which the player signs its choices, 64 lower-case hexadecimal digits (9.6)",
     "valid_options": "the legal choices",
     "version": "the version of the agent's software",
     "winner": "the id of the winner; null for a draw and if both were at fault",
@@ -315,11 +323,10 @@ def presence(spec: FieldSpec) -> str:
 
 
 def meaning(clause: Clause) -> str:
-    """The words for this field; player B's are player A's."""
-    name = clause.path.rpartition(".")[2]
-    for key in (clause.requirement, name, name.replace("player_B", "player_A")):
+    """Return the words for this field; player B's are player A's."""
+    for key in (clause.requirement, clause.path.rpartition(".")[2].replace("player_B_", "player_A_")):
         if key in MEANINGS:
-            return MEANINGS[key].replace("one player", "the other player") if "player_B" in name else MEANINGS[key]
+            return MEANINGS[key]
     raise SystemExit(f"scripts/generate.py: what does {clause.requirement} mean? Add it to MEANINGS.")
 
 
@@ -334,10 +341,46 @@ def field_cells(clause: Clause, spec: FieldSpec) -> list[str]:
     return [f"`{clause.path}`", words, presence(spec), meaning(clause)]
 
 
-def fields_table(message_type: str) -> str:
-    own = (one for one in clauses(message_type) if not one.requirement.startswith("ENVELOPE"))
-    rows = (field_cells(one, one.field) for one in own if one.field is not None)
-    return table(("field", "type", "presence", "meaning"), rows)
+def field_rows(message_type: str) -> list[list[str]]:
+    """Return a row for each field of a message; a field of player B that is like player A's has none."""
+    rows: dict[str, list[str]] = {}
+    for clause in clauses(message_type):
+        if clause.requirement.startswith("ENVELOPE") or clause.field is None:
+            continue
+        row = field_cells(clause, clause.field)
+        twin = rows.get(clause.path.replace("player_B_", "player_A_"))
+        if twin is None or twin[1:] != row[1:]:
+            rows[clause.path] = row
+    return list(rows.values())
+
+
+def joined(rows: Iterable[list[str]]) -> list[list[str]]:
+    """Return the rows; adjacent fields of one object with the same type and presence share a row if it is short."""
+    lines: list[list[str]] = []
+    parents: list[str] = []
+    for path, words, needed, about in rows:
+        parent, dot, name = path.strip("`").rpartition(".")
+        if lines and parents[-1] == parent and lines[-1][1:3] == [words, needed]:
+            paths, _, _, meanings = lines[-1]
+            both = meanings if about == meanings else f"{meanings}; {about}"
+            row = [f"{paths}, `{dot}{name}`", words, needed, both]
+            if len("".join(row)) <= WIDTH and both.count(";") <= paths.count(",") + 1:
+                lines[-1] = row
+                continue
+        lines.append([path, words, needed, about])
+        parents.append(parent)
+    return lines
+
+
+def _without_place(row: Sequence[str]) -> list[str]:
+    return [row[0].strip("`").rpartition(".")[2], *row[1:]]
+
+
+def fields_table(message_type: str, like: str) -> str:
+    """Return the table of a message's fields, without those that are the same in the message `like`, wherever there."""
+    known = [_without_place(row) for row in field_rows(like)] if like else []
+    rows = [row for row in field_rows(message_type) if _without_place(row) not in known]
+    return table(("field", "type", "presence", "meaning"), joined(rows))
 
 
 def envelope_table() -> str:
@@ -374,7 +417,20 @@ def errors_table() -> str:
     return table(head, map(error_cells, ERRORS.values()))
 
 
+def acknowledgement_cells(message_type: str) -> list[str]:
+    answered = [name for name, row in EXCHANGES.items() if message_type in row.replies]
+    senders = dict.fromkeys(role for name in answered for role in EXCHANGES[name].receivers)
+    own = [row for row in field_rows(message_type) if "." not in row[0]]
+    fields = [path + (" (optional)" if needed == "optional" else "") for path, _, needed, _ in own]
+    return [message_type, ", ".join(answered), people(senders), ", ".join(fields)]
+
+
+def acknowledgements_table() -> str:
+    return table(("acknowledgement", "answers", "from", "fields"), map(acknowledgement_cells, ACKNOWLEDGEMENTS))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "acknowledgements": acknowledgements_table,
     "envelope": envelope_table,
     "exchanges": exchanges_table,
     "errors": errors_table,
@@ -383,9 +439,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 def fill(name: str) -> str:
     """The generated table of this name."""
-    kind, _, message_type = name.partition(" ")
-    if kind == "fields" and message_type in MESSAGES:
-        return fields_table(message_type)
+    kind, _, rest = name.partition(" ")
+    message_type, _, like = rest.partition(" beyond ")
+    if kind == "fields" and message_type in MESSAGES and like in {"", *MESSAGES}:
+        return fields_table(message_type, like)
     if name in TABLES:
         return TABLES[name]()
     raise SystemExit(f"{PAGE.relative_to(ROOT)}: there is no generated part {name!r}")
@@ -393,7 +450,7 @@ def fill(name: str) -> str:
 
 def filled(page: str) -> str:
     """The page with every generated part written anew."""
-    return BLOCK.sub(lambda found: f"{found[1]}\n{fill(found['name'])}\n{found[3]}", page)
+    return BLOCK.sub(lambda found: f"{found[1]}{fill(found['name'])}{found[3]}", page)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -401,17 +458,16 @@ def filled(page: str) -> str:
 
 def wanted() -> Iterator[tuple[Path, str]]:
     """Every generated file with its content. The table of features comes first: the commands are found in it."""
-    yield from features.files()
+    yield from rows.files()
     yield from journal_schema.files()
     yield PAGE, filled(PAGE.read_text(encoding="utf-8"))
     for message_type in MESSAGES:
         yield SCHEMAS / f"{message_type}.json", json.dumps(schema(message_type), indent=2) + "\n"
-    for name, text in examples.files():
-        yield EXAMPLES / name, text
     yield CLAUSES, observable_clauses()
     yield BAD_INPUT, bad_input.text()
     yield OVERVIEW, cli.overview()
     yield COVERAGE, coverage_page()
+    yield COVERAGE.with_name("mcp.md"), mcp_page.page()
     for name, text in (*reference.pages(), *http_api.files()):
         yield COVERAGE.with_name(name), text
 
@@ -431,9 +487,7 @@ def coverage_page() -> str:
 
 
 def left_over() -> list[Path]:
-    kept = {EXAMPLES / name for name, _ in examples.files()}
-    schemas = (path for path in SCHEMAS.glob("*.json") if path.stem not in MESSAGES)
-    return sorted((*schemas, *(path for path in EXAMPLES.rglob("*.*") if path not in kept)))
+    return sorted(path for path in SCHEMAS.glob("*.json") if path.stem not in MESSAGES)
 
 
 def stale() -> list[Path]:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from league.events import AgentRole, AgentState, Evidence, LeagueState
+from league.features.mcp.message_schemas import schema as message_schema
+from league.features.statistics.statistics_words import EXPLAINED
 from league.games.contract import Measure
 from league.hosting.admin_api import LONGEST_KEY
 from league.hosting.kept_secrets import LONGEST, SHORTEST
 from league.hosting.order_table import ORDER_TABLE, WITH_SECRET, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
-from league_mcp.message_schemas import schema as message_schema
-from league_statistics.statistics_words import EXPLAINED
 from scripts.tables import table
 
 AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")
@@ -58,6 +58,9 @@ def count(least: int = 0) -> Schema:
 
 def or_null(one: Schema) -> Schema:
     return {"anyOf": [one, {"type": "null"}]}
+
+
+OBJECT: Schema = {"type": "object"}
 
 
 def many(one: Schema) -> Schema:
@@ -120,11 +123,12 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "League": {
         "league_id": Field(text(), "the league"),
         "title": Field(text(), "what people call it; empty: it has no title"),
+        "manager_key": Field(text(), "the manager's public key (9.8); empty in journals from before there were keys"),
         "game_type": Field(text(), "what is played"),
         "state": Field(text(*get_args(LeagueState)), "section 7.4 of the specification"),
         "waiting": Field(or_null(text(*WAITING)), "what it waits for, if not for the players of a match"),
         "waiting_reason": Field(
-            or_null(text()), "why it waits for players (8.15) or for a report (8.12); null: it does not"
+            or_null(text()), "why it waits for silent players (8.15) or for a report (8.12); null: it does not"
         ),
         "awaited": Field(many(text()), "what it waits for, in sentences: why it stands still, agents, matches in play"),
         "round": Field(count(), "the round being played; 0 before the first"),
@@ -157,26 +161,28 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "matches": Field(many(ref("Line")), "its matches"),
     },
     "Line": LINE,
-    "Protest": {
-        "at": Field(SECONDS, "when it came in, since 1970"),
-        "attempt": Field(count(1), "the attempt that it is about"),
-        "player_id": Field(text(), "the player"),
-        "why": Field(text(), "the player's own words"),
-        "signed": Field({"type": "object", "additionalProperties": text()}, "what it proved to have chosen, by turn"),
-        "draw_commitment": Field(text(), "the promise of the draw that it was invited with"),
-    },
     "Match": {
         **LINE,
         "points": Field(or_null(COUNTS), "by player id"),
         "unsigned": Field(many(text()), "the players that did not sign their choices"),
         "doubt": Field(text(), "why the result is not proven, if not for a missing signature"),
-        "protests": Field(many(ref("Protest")), "what players said against it (section 8.19)"),
         "details": Field(or_null({"type": "object"}), "what proves the result; never shown before it is in"),
         "decided_at": Field(or_null(SECONDS), "seconds since 1970, UTC"),
         "corrected": Field(many(text()), "what the manager changed in the report, and why"),
-        "disputed": Field(or_null(text()), "why no report counts; the operator decides (section 9.7)"),
         "refused": Field(many(ref("RefusedAbout")), "reports and answers about it that were refused"),
+        "live": Field(or_null(ref("Live")), "what everybody may see while it is played; null: nobody tells"),
         "records": Field(many(ref("Record")), "what its referees reported once it was decided"),
+    },
+    "Live": {
+        "joined": Field(many(text()), "the players that have joined"),
+        "answered": Field(many(text()), "those who have answered the open question, if both are asked at once"),
+        "moves": Field(many(ref("Move")), "the moves of finished turns, in games in which nothing is hidden"),
+        "clock": Field(or_null(OBJECT), "the seconds that each player has left, in games with a clock"),
+        "board": Field(or_null(OBJECT), "a picture of what everybody may see, in games that hide something"),
+    },
+    "Move": {
+        "player_id": Field(text(), "the player"),
+        "move": Field(text(), "its choice"),
     },
     "Record": {
         "referee_id": Field(text(), "the referee that reported it"),
@@ -263,6 +269,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "provider": Field(text(), "the host that is asked"),
         "prompt": Field(text(), "the prompt"),
         "prompt_sha256": Field(text(), "SHA-256 of the prompt, hex"),
+        "system": Field(text(), "what it is told before the prompt"),
+        "request": Field(text(), "further fields of the body of every request, as JSON"),
         "options_shown": Field(FLAG, "whether it is shown the legal choices; absent: yes"),
         "corrections": Field(count(), "how often it is asked again; absent: never"),
         "temperature": Field(NUMBER, "absent: the provider's own"),
@@ -330,7 +338,10 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "p_value": explained("draws_p_value", or_null(NUMBER)),
         "verdict": explained("verdict", text("uniform", "not uniform", "too few")),
     },
-    "Health": {"status": Field(text("ok"), "the process answers")},
+    "Health": {
+        "status": Field(text("ok"), "the process answers"),
+        "games": Field(many(text()), "a player's: the games that it names; absent for others"),
+    },
     "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
     "Carried_out": {
         "order": Field(text(*ORDERS), "what was ordered"),
@@ -343,7 +354,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "error_name": Field(text(), "of the catalogue; absent for 404 and 405"),
     },
 }
-OPTIONAL = {"Refused": ("error_code", "error_name")}
+OPTIONAL = {"Health": ("games",), "Refused": ("error_code", "error_name")}
 
 PAGES: tuple[Page, ...] = (
     Page("/api/league", "the league in numbers", "League", unready=True),

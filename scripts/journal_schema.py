@@ -1,8 +1,9 @@
-"""Keeps the JSON Schema of all events for each format of journals, so that nobody changes a format by accident.
+"""Keeps the JSON Schema of all events in the format of journals, so that nobody changes it by accident.
 
-`make generate` writes the file of the current format, as long as other versions that know the format can still read
-new journals, and old journals mean what they meant. Otherwise it refuses, and says what to do. With `--same-format`,
-for a format that no release has written yet, `python -m scripts.journal_schema` writes the file in any case.
+`make generate` writes the file of the current format, as long as old journals mean what they meant. An older version
+that knows the format, but not an event of a journal, says which version wrote it. Otherwise it refuses, and says what
+to do. With `--same-format`, for a format that no release has written yet, `python -m scripts.journal_schema` writes the
+file in any case.
 """
 
 from __future__ import annotations
@@ -53,13 +54,11 @@ def text() -> str:
 
 
 def incompatible(old: Schemas, new: Schemas) -> Iterator[str]:
-    """Say what must not change within a format. A new field with a default may come."""
+    """Say what must not change within a format. New events, new fields with a default and new words may come."""
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
             yield f"{name} is gone"
-        elif name not in old:
-            yield f"{name} is new"
-        else:
+        elif name in old:
             yield from _changed_fields(name, old[name], new[name])
 
 
@@ -72,17 +71,23 @@ def _changed_fields(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -
         elif field not in before:
             if field in new.get("required", ()):
                 yield f"{name}.{field} is new and has no default"
-        elif before[field] != after[field]:
+        elif not _is_same_or_more(before[field], after[field]):
             yield f"{name}.{field} has another type or default"
+
+
+def _is_same_or_more(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """True if a field takes what it took, and perhaps more words."""
+    words = before.get("enum", ())
+    return before == after or (set(words) < set(after.get("enum", ())) and {**before, "enum": after["enum"]} == after)
 
 
 def advice(changes: list[str]) -> str:
     """What to do about changes that a format does not allow."""
     return (
         f"The events of format {FORMAT} are no longer what they were: {'; '.join(changes)}.\n"
-        "Other versions could not read new journals, or would misread old ones. Give `FORMAT` in "
-        "src/league/storage/formats.py the next number, write a migration and add journals of the old format to "
-        'tests/data/journals: see "Change what a journal holds" in CONTRIBUTING.md.\n'
+        "Other versions would misread new journals, or this one would misread old ones. Give `FORMAT` in "
+        "src/league/storage/formats.py the next number, add journals of the old format to tests/data/journals, and "
+        'rows to src/league/storage/retired.py: see "Change what a journal holds" in CONTRIBUTING.md.\n'
         f"If no release has written format {FORMAT} yet, run `python -m scripts.journal_schema --same-format`."
     )
 

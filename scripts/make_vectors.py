@@ -1,7 +1,8 @@
 """Writes spec/vectors/valid and spec/vectors/invalid: python -m scripts.make_vectors
 
-The vectors come from scripts/vectors: a file that was added to these folders by hand is removed, and named.
-`--check` writes nothing and exits 1 if a file is stale, missing or left over.
+Each message type has a file, and each line of it is a vector. The vectors come from scripts/vectors: a file that was
+added to these folders by hand is removed, and named. `--check` writes nothing and exits 1 if a file is stale, missing
+or left over.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ ROOT = Path(__file__).parents[1] / "spec" / "vectors"
 
 
 def _files(folder: str, vectors: Iterable[Vector]) -> dict[Path, str]:
-    files: dict[Path, str] = {}
+    lines: dict[Path, list[str]] = {}
+    names: set[str] = set()
     for vector in vectors:
-        path = ROOT / folder / f"{vector['name']}.json"
-        if path in files:
-            raise ValueError(f"two vectors are called {vector['name']}")
-        files[path] = json.dumps(vector, indent=2) + "\n"
-    return files
+        name = str(vector["name"])
+        if name in names:
+            raise ValueError(f"two vectors are called {name}")
+        names.add(name)
+        message_type = name.partition(".")[0]
+        lines.setdefault(ROOT / folder / f"{message_type}.jsonl", []).append(json.dumps(vector) + "\n")
+    return {path: "".join(sorted(rows)) for path, rows in lines.items()}
 
 
 def files() -> dict[Path, str]:
-    """Every generated file and its text."""
+    """Return the path and the text of every generated file."""
     check_tables()
     return {**_files("valid", valid()), **_files("invalid", invalid())}
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from league.cli.main import command_parsers
+from league.features.records.fault_words import advice_for
 from league.hosting.options import Option
 from league.hosting.settings_file import ALL, all_options
 from league.protocol.errors import ERRORS, ErrorRow, Retry
 from league.protocol.exchanges import EXCHANGES, speakers
 from league.protocol.messages import MESSAGES
-from league_records.fault_words import advice_for
 from scripts.tables import number_list, people, retry_words, table
 
 SPEC = Path(__file__).parents[1] / "spec" / "league-v2.md"
@@ -172,8 +172,9 @@ def settings_page() -> str:
 
 
 def setting_cells(one: Option) -> list[str]:
-    flag = "only in the file" if one.only_in_file else f"`{one.flag}`"
-    flag += f", `{one.off_flag}`" if one.off else ""
+    flag = f"`{one.flag}`"
+    if one.only_in_file:
+        flag = f"only in the file, and `{one.variable}`" if one.variable else "only in the file"
     roles = "all" if one.roles == ALL else ", ".join(one.roles)
     return [f"`{one.name}`", flag, default_words(one.default), roles, one.help + bounds(one)]
 

@@ -11,6 +11,8 @@ from hypothesis import Phase, settings
 
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.processes import Processes
+from tests.support.watchdog import pytest_configure as pytest_configure
+from tests.support.watchdog import pytest_runtest_protocol as pytest_runtest_protocol
 
 SLOW_FOLDERS = {"browser", "e2e", "fuzz", "interaction", "mutations"}
 """Whole leagues, real sockets, hunts for planted bugs."""
@@ -21,7 +23,7 @@ SLOW_HELPERS = (
     "tests.support.mcp_",
     "tests.support.processes",
 )
-"""They start processes, a browser, programs by others, or players that the whole kit checks."""
+"""They start processes, a browser, third-party programs, or players that the whole kit checks."""
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
 # tests send it to one.
@@ -66,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    if SLOW_FOLDERS.intersection(item.path.relative_to(Path(__file__).parent).parts):
+    if SLOW_FOLDERS.intersection(item.path.relative_to(Path(__file__).parents[1]).parts):
         return True
     module = item.getparent(pytest.Module)
     imported = [] if module is None else vars(module.obj).values()

@@ -62,7 +62,9 @@ def hasty(board: Board, disc: str, lot: int) -> str:
     if column is None or lot % 2:
         free = free_columns(board)
         column = free[lot % len(free)]
-    return f"Let me think. I drop it into column {column + 1}." if lot % 3 else str(column + 1)
+    return (
+        f"I see {len(free_columns(board))} free columns.\n\nFinal answer: {column + 1}" if lot % 3 else str(column + 1)
+    )
 
 
 MODELS = {"careful": careful, "hasty": hasty}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from league.protocol.signing.keys import sign, signing_key
+
 Json = Any
 """A JSON value (Any: a value of any of its types)."""
 Fields = dict[str, Json]
@@ -16,7 +18,10 @@ LEAGUE = "league_2025_even_odd"
 MANAGER_URL, REFEREE_URL = "http://localhost:8000/mcp", "http://localhost:8001/mcp"
 A_URL, B_URL = "http://localhost:8101/mcp", "http://localhost:8102/mcp"
 COMMITMENT, SEED = "9f" * 32, "5a" * 32
-RECEIPT = "--zxKPbRx26fq7zPn0kQDjmy_c-XQcyuNQD46sCbP1w"
+MANAGER_KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
+"""The public key of the secret bytes 00 to 1f."""
+PUBLIC_KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
+SIGNATURE = "Gnp1N86M9aVMgQ9n1zm8p7JFTE9HZRzCiOTbCYmC4M9bgg-ZIE5A8g5Mx1vfPGlff6flCv1I8cWDzpXlZIh8Aw"
 
 MANAGER, REFEREE, PLAYER = "league_manager", "referee:REF01", "player:P01"
 
@@ -48,6 +53,29 @@ def _row(rank: int, player_id: str, name: str, wins: int, draws: int, losses: in
 
 _HEAD = {"seq": 311, "digest": COMMITMENT}
 _TABLE = [_row(1, "P01", "Agent Alpha", 2, 0, 0), _row(2, "P03", "Agent Gamma", 1, 1, 0)]
+_STATEMENT = {
+    "type": "league.v2 round",
+    "manager_key": MANAGER_KEY,
+    "league_id": LEAGUE,
+    "round_id": 1,
+    "results": [
+        {
+            "match_id": "R1M1",
+            "players": ["P01", "P02"],
+            "attempt": 1,
+            "referee_id": "REF01",
+            "status": "WIN",
+            "winner": "P01",
+            "points": {"P01": 3, "P02": 0},
+            "evidence": "proven",
+            "details": COMMITMENT,
+        }
+    ],
+    "orders": [],
+    "table": [{name: value for name, value in row.items() if name != "display_name"} for row in _TABLE],
+    "previous": None,
+}
+_SIGNATURE = sign(signing_key(bytes(range(32))), _STATEMENT)
 _RECORD = {"wins": 2, "losses": 1, "draws": 0, "points": 6}
 _META = {
     "display_name": "Agent Alpha",
@@ -117,7 +145,7 @@ BASES: dict[str, list[Fields]] = {
                 "enrolment_key": "let me in",
                 "token_scheme": "derived",
                 "trouble": "trouble.v1",
-                "draw_scheme": "shared.v1",
+                "draw_scheme": "shared.v2",
             },
         )
     ],
@@ -136,7 +164,8 @@ BASES: dict[str, list[Fields]] = {
             trouble="trouble.v1",
             findings=FINDINGS,
             assignment_digest=COMMITMENT,
-            draw_scheme="shared.v1",
+            manager_key=MANAGER_KEY,
+            draw_scheme="shared.v2",
         ),
         _message(
             "REFEREE_REGISTER_RESPONSE",
@@ -159,7 +188,7 @@ BASES: dict[str, list[Fields]] = {
             player_meta={
                 **_META,
                 "conditions": {"model": "small-1", "options_shown": True, "corrections": 2},
-                "receipts": "receipt.v1",
+                "public_key": PUBLIC_KEY,
             },
         ),
     ],
@@ -177,7 +206,7 @@ BASES: dict[str, list[Fields]] = {
             manager_endpoints=[MANAGER_URL],
             findings=FINDINGS,
             assignment_digest=COMMITMENT,
-            receipts="receipt.v1",
+            manager_key=MANAGER_KEY,
         ),
         _message(
             "LEAGUE_REGISTER_RESPONSE",
@@ -213,6 +242,8 @@ BASES: dict[str, list[Fields]] = {
             matches_played=2,
             next_round_id=2,
             summary={"total_matches": 2, "wins": 1, "draws": 1, "technical_losses": 0},
+            statement=_STATEMENT,
+            signature=_SIGNATURE,
         )
     ],
     "LEAGUE_COMPLETED": [
@@ -227,6 +258,8 @@ BASES: dict[str, list[Fields]] = {
             champion={"player_id": "P01", "display_name": "Agent Alpha", "points": 6},
             final_standings=_TABLE,
             head=_HEAD,
+            statement=_STATEMENT,
+            signature=_SIGNATURE,
         )
     ],
     "GAME_INVITATION": [
@@ -257,7 +290,6 @@ BASES: dict[str, list[Fields]] = {
             player_id="P01",
             arrival_timestamp=NOON,
             accept=True,
-            receipt=RECEIPT,
         )
     ],
     "CHOOSE_PARITY_CALL": [
@@ -293,7 +325,7 @@ BASES: dict[str, list[Fields]] = {
             player_id="P01",
             parity_choice="even",
             provenance={"fallbacks": 1, "tokens": 340, "thinking_s": 2.5, "waited_s": 1.0},
-            receipt=RECEIPT,
+            signature=SIGNATURE,
         ),
     ],
     "GAME_OVER": [
@@ -378,7 +410,7 @@ BASES: dict[str, list[Fields]] = {
                     "draw_commitment": COMMITMENT,
                     "draw_share": SEED,
                     "share_commitment": COMMITMENT,
-                    "receipts": {"P01": [RECEIPT], "P02": [None]},
+                    "signatures": {"P01": SIGNATURE},
                 },
             },
             attempt=1,
@@ -401,7 +433,6 @@ BASES: dict[str, list[Fields]] = {
                     "moves": _THROWS,
                     "status": "WIN",
                     "provenance": {"P01": {"choices": 3, "tokens": 1020, "thinking_s": 7.5}},
-                    "receipts_digest": COMMITMENT,
                 },
             },
             attempt=1,
@@ -502,14 +533,8 @@ BASES: dict[str, list[Fields]] = {
             "conv-query-002",
             _TOKEN,
             league_id=LEAGUE,
-            query_type="PROTEST",
-            query_params={
-                "match_id": "R1M1",
-                "attempt": 1,
-                "why": "we chose even, and GAME_OVER says odd",
-                "receipts": [{"turn": 1, "choice": "even", "receipt": RECEIPT}],
-                "draw_commitment": COMMITMENT,
-            },
+            query_type="GET_NEXT_MATCH",
+            query_params={"match_id": "R1M1"},
         ),
     ],
     "LEAGUE_QUERY_RESPONSE": [
@@ -592,7 +617,7 @@ BASES: dict[str, list[Fields]] = {
             player_id="P01",
             move_data={"move_type": "mark_cell", "choice": "4", "talk": "Your move."},
             provenance={"tokens": 340, "thinking_s": 2.5},
-            receipt=RECEIPT,
+            signature=SIGNATURE,
         ),
     ],
     "MATCH_TROUBLE": [
@@ -632,7 +657,7 @@ BASES: dict[str, list[Fields]] = {
             attempt=1,
             choices={"P01": "even", "P02": "odd"},
             moves=[],
-            receipts={"P01": [RECEIPT], "P02": [None]},
+            signatures={"P01": SIGNATURE},
             draw_seed=SEED,
             draw_commitment=COMMITMENT,
         )
@@ -728,6 +753,7 @@ REFEREE_REGISTER_RESPONSE
   context                                       object       o
   findings                                      text         o
   assignment_digest                             text         o
+  manager_key                                   text         o
   draw_scheme                                   text         o
 LEAGUE_REGISTER_REQUEST
   player_meta                                   object       r
@@ -738,7 +764,7 @@ LEAGUE_REGISTER_REQUEST
   player_meta.contact_endpoint                  url          r
   player_meta.protocol_version                  version      o
   player_meta.conditions                        object       o
-  player_meta.receipts                          text         o
+  player_meta.public_key                        text         o
 LEAGUE_REGISTER_RESPONSE
   status                                        registration r
   player_id                                     player_id    r
@@ -753,7 +779,7 @@ LEAGUE_REGISTER_RESPONSE
   context                                       object       o
   findings                                      text         o
   assignment_digest                             text         o
-  receipts                                      text         o
+  manager_key                                   text         o
 ROUND_ANNOUNCEMENT
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -824,6 +850,8 @@ ROUND_COMPLETED
   summary.wins                                  count        r
   summary.draws                                 count        r
   summary.technical_losses                      count        r
+  statement                                     object       o
+  signature                                     text         o
 LEAGUE_COMPLETED
   league_id                                     text         r
   total_rounds                                  count        r
@@ -845,6 +873,8 @@ LEAGUE_COMPLETED
   head                                          object       o
   head.seq                                      count        r
   head.digest                                   text         r
+  statement                                     object       o
+  signature                                     text         o
 GAME_INVITATION
   league_id                                     text         r
   round_id                                      ordinal      r
@@ -861,7 +891,6 @@ GAME_JOIN_ACK
   player_id                                     text         r
   arrival_timestamp                             time         r
   accept                                        bool         r
-  receipt                                       text         o
 CHOOSE_PARITY_CALL
   match_id                                      text         r
   player_id                                     text         r
@@ -881,7 +910,7 @@ CHOOSE_PARITY_RESPONSE
   player_id                                     text         r
   parity_choice                                 choice       choice
   provenance                                    object       o
-  receipt                                       text         o
+  signature                                     text         o
 GAME_OVER
   match_id                                      text         r
   game_type                                     text         r
@@ -927,8 +956,7 @@ MATCH_RESULT_REPORT
   result.details.draw_commitment                text         o
   result.details.draw_share                     text         o
   result.details.share_commitment               text         o
-  result.details.receipts                       object       o
-  result.details.receipts_digest                text         o
+  result.details.signatures                     object       o
 MATCH_TROUBLE
   league_id                                     text         r
   match_id                                      text         r
@@ -947,7 +975,7 @@ DRAW_REQUEST
   attempt                                       ordinal      r
   choices                                       object       r
   moves                                         array        o
-  receipts                                      object       o
+  signatures                                    object       o
   draw_seed                                     text         r
   draw_commitment                               text         r
 DRAW_RESPONSE
@@ -1009,14 +1037,6 @@ LEAGUE_QUERY
   query_params.player_id                        text         o
   query_params.round_id                         ordinal      o
   query_params.match_id                         text         o
-  query_params.attempt                          ordinal      o
-  query_params.why                              text         o
-  query_params.receipts                         array        o
-  query_params.receipts[0]                      object       element
-  query_params.receipts[0].turn                 count        r
-  query_params.receipts[0].choice               string       r
-  query_params.receipts[0].receipt              text         r
-  query_params.draw_commitment                  text         o
 LEAGUE_QUERY_RESPONSE
   query_type                                    text         r
   success                                       bool         o
@@ -1052,7 +1072,7 @@ GAME_MOVE_RESPONSE
   move_data.choice                              move         move
   move_data.talk                                string       o
   provenance                                    object       o
-  receipt                                       text         o
+  signature                                     text         o
 ROUND_ANNOUNCEMENT_ACK
   status                                        ack          r
   player_id                                     text         o

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 __all__ = [
     "LLM",
     "Ask",
+    "Audit",
+    "BaseRules",
     "ChooseParityCall",
+    "Comparison",
+    "Game",
     "GameMoveCall",
     "LeagueError",
     "LeagueQueryError",
@@ -19,7 +23,9 @@ __all__ = [
     "Player",
     "ReceivedError",
     "Round",
+    "RunningLeague",
     "Standings",
+    "TournamentResult",
     "Turn",
     "audit",
     "compare",
@@ -28,11 +34,28 @@ __all__ = [
     "tournament",
 ]
 
-_SDK = frozenset(__all__) - {"LLM", "Ask", "LeagueError", "audit", "compare", "run", "tournament"}
-"""Names that are defined in `league.sdk`."""
+_ELSEWHERE = {
+    "BaseRules": "league.games.contract",
+    "Game": "league.games.contract",
+    "LeagueError": "league.terminal",
+    "__version__": "league.version",
+}
+"""The modules of names that are neither in `league.sdk` nor in features."""
 
 if TYPE_CHECKING:
-    from league.feature_names import LLM, Ask, audit, compare, run, tournament
+    from league.feature_names import (
+        LLM,
+        Ask,
+        Audit,
+        Comparison,
+        RunningLeague,
+        TournamentResult,
+        audit,
+        compare,
+        run,
+        tournament,
+    )
+    from league.games.contract import BaseRules, Game
     from league.sdk import (
         ChooseParityCall,
         GameMoveCall,
@@ -52,23 +75,19 @@ if TYPE_CHECKING:
 else:
     # Type checkers must not see this: to them a module with `__getattr__` has every name there is.
     def __getattr__(name: str) -> object:
-        if name == "__version__":
-            from league.version import __version__
-
-            return __version__
-        if name not in __all__:
+        if name not in __all__ and name not in _ELSEWHERE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        if name in _SDK:
-            return getattr(import_module("league.sdk"), name)
-        if name == "LeagueError":
-            return import_module("league.terminal").LeagueError
-        from league.features import ScriptRow, load, own
+        if name in _ELSEWHERE:
+            return getattr(import_module(_ELSEWHERE[name]), name)
+        from league.rows import ScriptRow, load, own
 
-        target = next(row.target for row in own(ScriptRow) if row.name == name)
-        return load(target)
+        of_features = {row.name: row.target for row in own(ScriptRow)}
+        if name in of_features:
+            return load(of_features[name])
+        return getattr(import_module("league.sdk"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -3,9 +3,26 @@
 Programs find these names through rows: see `league.__getattr__`.
 """
 
-from league_experiments.compare import compare as compare
-from league_experiments.running import run as run
-from league_experiments.tournament import tournament as tournament
-from league_minds.audit import audit as audit
-from league_minds.scripting import LLM as LLM
-from league_minds.scripting import Ask as Ask
+from league.features.audit.study import StudyAudit as Audit
+from league.features.audit.study import audit as audit
+from league.features.experiments.compare import Comparison as Comparison
+from league.features.experiments.compare import compare as compare
+from league.features.experiments.running import RunningLeague as RunningLeague
+from league.features.experiments.running import run as run
+from league.features.experiments.tournament import TournamentResult as TournamentResult
+from league.features.experiments.tournament import tournament as tournament
+from league.features.minds.scripting import LLM as LLM
+from league.features.minds.scripting import Ask as Ask
+
+__all__ = [
+    "LLM",
+    "Ask",
+    "Audit",
+    "Comparison",
+    "RunningLeague",
+    "TournamentResult",
+    "audit",
+    "compare",
+    "run",
+    "tournament",
+]

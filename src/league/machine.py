@@ -24,7 +24,6 @@ from league.events import Event
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, PeerError, Violation
-from league.protocol.experiment import Provenance
 from league.protocol.findings import Findings
 from league.protocol.messages import Message
 
@@ -43,6 +42,41 @@ class Pong(Struct, frozen=True):
     """The answer to a ping; our referees list the matches and attempts they hold, others say nothing."""
 
     matches: tuple[tuple[str, int], ...] | None = None
+    is_live: bool = False
+    """True if the sender tells of matches that are watched (`live.v1`)."""
+
+
+class Watch(Ping, frozen=True):
+    """A ping that names matches that somebody watches; only for referees that declare `live.v1`."""
+
+    match_ids: tuple[str, ...]
+    token: str | None = None
+    """The token that came with it; None in our own."""
+
+
+class LiveMatch(Struct, frozen=True, omit_defaults=True):
+    """What everybody may see of a match that is being played, by the ids of its players."""
+
+    joined: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+    """Those who have answered the open question, if both are asked at once."""
+    turns: tuple[dict[str, str], ...] = ()
+    """The moves of each finished turn by player, if they are public."""
+    draws: tuple[int, ...] = ()
+    clock: dict[str, float] = {}
+    """The seconds that each player has left, in games with a clock."""
+    board: dict[str, Any] | None = None
+    """A picture, in games that hide something (Any: JSON)."""
+
+
+class MatchNews(Ping, frozen=True):
+    """`match_news`, by which a referee tells its manager of a watched match. Nothing is decided by it."""
+
+    match_id: str
+    attempt: int
+    live: LiveMatch
+    token: str | None = None
+    """The token that came with it; None in our own."""
 
 
 class Acknowledged(Struct, frozen=True):
@@ -102,7 +136,7 @@ class Refusal:
 
 
 ASSIGNMENTS = ("start_match", "assign_match", "match_assignment", "start_match_command", "run_match")
-"""The inquiries by which managers by others give a referee a match (spec section 13.5)."""
+"""The inquiries by which third-party managers give a referee a match (spec section 13.5)."""
 
 
 ADDRESS_QUERIES = ("GET_REGISTRATIONS", "GET_PLAYER_DIRECTORY")
@@ -194,30 +228,6 @@ class Ask(Struct, frozen=True):
     deadline: float
 
 
-class Considered(Struct, frozen=True):
-    """A choice together with its provenance and a line of talk; a strategy may return it instead of the bare choice."""
-
-    choice: str
-    provenance: Provenance | None = None
-    conversation: str = ""
-    """What was said before the choice, as JSON, for the player's own journal."""
-    talk: str = ""
-    """A line for the other player, in games with talk."""
-
-
-class NoChoice(Struct, frozen=True):
-    """A strategy's refusal to choose."""
-
-    detail: str
-    provenance: Provenance | None = None
-    is_outage: bool = False
-    """It is not the player's fault (spec section 8.17)."""
-    cause: str = ""
-    """Why, in one line that the league may read, such as "its code raised ValueError"."""
-    conversation: str = ""
-    """What was said before the refusal, as in `Considered`."""
-
-
 class Answering(Struct, frozen=True):
     """The answer to a letter: a message or an error."""
 
@@ -250,6 +260,7 @@ class NoConnection(StrEnum):
 
     UNKNOWN_HOST = "no host has this name"
     NO_TLS = "no TLS there: an address with http:// may be meant"
+    TLS = "TLS there: an address with https:// may be meant"
     NOT_TRUSTED = "its certificate is not trusted here"
 
 
@@ -332,6 +343,11 @@ class Machine(ABC):
     @abstractmethod
     def tick(self, now: float) -> Step:
         """Do what is due, because `deadline` was reached."""
+
+    @property
+    def sights(self) -> int:
+        """Grows with what the machine has to show beside its events."""
+        return 0
 
     def member_behind(self, content: Content) -> str | None:
         """The id of the sender, if its token proves that it is a member of the league."""

@@ -13,7 +13,7 @@ to be spoken to. Only the events Registered, ConventionLearned and DeviationReco
 `resume` begins to register at the start of the process if the journal says that it is necessary. Later, a manager that
 does not know our token makes us register again (`request_refused`), once until it accepts a request. If it has begun
 another league meanwhile, `on_new_league` is called before Registered becomes true. Registering also finds out how a
-manager by others is spoken to (spec section 13.1): to register twice is harmless.
+third-party manager is spoken to (spec section 13.1): to register twice is harmless.
 
 A league may have several managers, of which one works at a time: the others stand by. We know their endpoints from the
 command line and from the answer to our registration. Requests go to one of them until it does not answer, or answers
@@ -63,7 +63,6 @@ from league.protocol.messages import (
     RefereeRegisterResponse,
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.protocol.receipts import SCHEME as RECEIPTS
 from league.protocol.versions import CURRENT, SHARED_DRAWS, TROUBLE
 
 DERIVED: Final = "derived"
@@ -77,7 +76,9 @@ MANAGERS: Final = 8
 DEVIATIONS: Final = 1_000
 """Maximum number of deviations recorded, of all agents together."""
 EARLY: Final = 16
-"""Maximum number of letters held until our registration is answered; managers by others say some things only once."""
+"""Maximum number of letters held until our registration is answered; third-party managers say some things only once."""
+NO_MANAGER: Final = ": this is "
+"""How an agent that is no manager begins to say who it is when somebody registers with it."""
 LONGEST_WORD: Final = 200
 LONGEST_DETAIL: Final = 300
 LONGEST_NAME: Final = 80
@@ -91,17 +92,17 @@ OF_MEMBERSHIP: Final = frozenset({Registered, ConventionLearned, DeviationRecord
 Answer = RefereeRegisterResponse | LeagueRegisterResponse
 FindKey = Callable[[str], str | None]
 """Returns the enrolment key of a league, if we have it."""
+MayPlay = Callable[[str], bool]
+"""True for a game that we play if a league asks for it."""
 
 
 class Agreement(NamedTuple):
-    """What our manager and we agreed on when we registered. Managers by others agree to nothing of it."""
+    """What our manager and we agreed on when we registered. Third-party managers agree to nothing of it."""
 
     derived_tokens: bool = False
     """The manager's tokens can be derived from ours."""
     asks_before_losses: bool = False
     """We ask the manager before we decide a technical loss."""
-    signs_choices: bool = False
-    """The manager takes our receipts."""
 
 
 class Membership:
@@ -115,8 +116,10 @@ class Membership:
         *,
         wished_id: str = "",
         find_key: FindKey = lambda _: None,
+        may_play: MayPlay = lambda _: False,
     ) -> None:
         self.meta = _complete(meta)
+        self._may_play = may_play
         self.agent_id = ""
         self.league_id = ""
         self.serial = 0
@@ -127,7 +130,9 @@ class Membership:
         """The endpoint that we registered with."""
         self.agreement = Agreement()
         self.token: str | None = None
-        """Our token for the manager; managers by others may give none."""
+        """Our token for the manager; third-party managers may give none."""
+        self.manager_key = ""
+        """The public key of the manager; empty if it named none."""
         self.managers = ManagerEndpoints(manager_endpoint.split(","))
         context.calls.on_failure = self._call_failed
         self.registration = Registration(self, context, find_key)
@@ -149,6 +154,10 @@ class Membership:
     def is_registered(self) -> bool:
         return self.serial > 0
 
+    def plays(self, game_type: str) -> bool:
+        """Return True if we play this game, whether we said so or not."""
+        return game_type in self.meta.game_types or self._may_play(game_type)
+
     def sealed(self, now: float, conversation_id: str) -> dict[str, Any]:
         """Return the envelope of a message of ours (Any: as `seal` has it)."""
         return seal(self.sender, now, conversation_id)
@@ -164,6 +173,14 @@ class Membership:
         to = delivery.attempt.to
         if delivery.peer == tokens.MANAGER and to is not None:
             self.managers.failed(to.endpoint)
+
+    def move(self, endpoint: str, now: float, *, registers: bool) -> None:
+        """Take note that others reach us at another endpoint from now on; tell the manager, if we register at all."""
+        self.meta = structs.replace(self.meta, contact_endpoint=endpoint)
+        if registers:
+            self.registration.stop()
+            self.registration.rejected = None
+            self.registration.register(now)
 
     @property
     def manager(self) -> Address:
@@ -200,7 +217,7 @@ class Membership:
                 )
         _raise(read.until(Stage.AUTHORITY))
         league_id = read.field("league_id")
-        # Managers by others may call one league by several names.
+        # Third-party managers may call one league by several names.
         if self.agreement.derived_tokens and isinstance(league_id, str) and league_id not in ("", self.league_id):
             raise PeerError(
                 "E028",
@@ -246,7 +263,7 @@ class Membership:
         self.league_id = event.league_id
         self.sender = f"{self.role}:{event.agent_id}"
         self.serial = event.serial
-        self.agreement = Agreement(event.derived_tokens, event.asks_before_losses, event.receipts)
+        self.agreement = Agreement(event.derived_tokens, event.asks_before_losses)
         if event.new_league:
             self.first_serial = event.serial
             self.token = None
@@ -254,6 +271,7 @@ class Membership:
             self._manager_tokens.clear()
         self.registered_at = event.endpoint
         self.managers.add(event.manager_endpoints)
+        self.manager_key = event.manager_key
         # A registration without a token leaves us with the one we had.
         self.token = self._context.secrets.get(f"token/{event.serial}", self.token)
         if self.agreement.derived_tokens and self.token is not None:
@@ -268,6 +286,7 @@ class Membership:
             "league_id": self.league_id,
             "serial": self.serial,
             "registered_at": self.registered_at,
+            "manager_key": self.manager_key,
             **self.agreement._asdict(),
             "convention": self.convention.value,
             "deviations": sorted(self._deviations),
@@ -280,6 +299,11 @@ class ManagerEndpoints:
     def __init__(self, endpoints: Sequence[str]) -> None:
         self._endpoints = list(endpoints)
         self.current = self._endpoints[0]
+
+    @property
+    def known(self) -> Sequence[str]:
+        """All of them."""
+        return self._endpoints
 
     def __contains__(self, endpoint: str) -> bool:
         return endpoint in self._endpoints
@@ -420,6 +444,8 @@ class Registration:
     def _rejected(self, delivery: Delivery, answer: Answer) -> Interpretation:
         if answer.error_code == "E043" and self._finds_new_key(answer.league_id or ""):
             return Interpretation(Reaction.CALL_AGAIN)
+        if answer.error_code == "E027" and self._finds_game(answer):
+            return Interpretation(Reaction.CALL_AGAIN)
         if _is_pending(answer):
             return Interpretation(Reaction.REFUSED)
         return self._refused(delivery, _refusal_in(answer))
@@ -433,6 +459,18 @@ class Registration:
         if not key or key == meta.enrolment_key:
             return False
         self._membership.meta = structs.replace(meta, enrolment_key=key)
+        return True
+
+    def _finds_game(self, answer: Answer) -> bool:
+        """Return True if the league plays games that we play and have not named; we name them from now on."""
+        member = self._membership
+        games = (answer.context or {}).get("supported_game_types")
+        if not isinstance(games, list):
+            return False
+        found = [game for game in games if isinstance(game, str) and member.plays(game)]
+        if not found or set(found) <= set(member.meta.game_types):
+            return False
+        member.meta = structs.replace(member.meta, game_types=found)
         return True
 
     def _refused(self, delivery: Delivery, refusal: Refusal) -> Interpretation:
@@ -456,7 +494,10 @@ class Registration:
     def _attempt_failed(self, delivery: Delivery, failed: FailedAttempt, now: float) -> None:
         if failed.failure is Failure.NOT_UNDERSTOOD:
             self.trouble = "the manager answers, but understands none of the ways to register that we know"
-            if failed.detail:
+            _, names_itself, name = failed.detail.partition(NO_MANAGER)
+            if names_itself:
+                self.trouble = f"{self._membership.endpoint}{NO_MANAGER}{name[:LONGEST_NAME]}"
+            elif failed.detail:
                 self.trouble += f" (to the documents' own: {failed.detail[:LONGEST_WORD]})"
             delivery.line.forget()
         elif failed.failure is Failure.ERROR:
@@ -466,6 +507,8 @@ class Registration:
         if failed.failure is Failure.REFUSED:
             # Nobody is there. The next one to listen there may understand another form.
             delivery.line.forget()
+        if failed.retry_at is not None:
+            self.trouble += f"; next try in {failed.retry_at - now:.0f} s"
         self.on_call_ended(now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
@@ -486,7 +529,7 @@ class Registration:
         self.on_call_ended(now)
 
     def _rejected_by(self, refusal: Refusal | None) -> None:
-        """Stop asking. A member stays one where the manager, by others, knows no coming back: to it our second request
+        """Stop asking. A member stays one where a third-party manager knows no coming back: to it our second request
         is that of somebody else, for whom there is no place, or whose name is taken."""
         self.pending = None
         member = self._membership
@@ -522,8 +565,8 @@ class Registration:
                 endpoint=member.meta.contact_endpoint,
                 asks_before_losses=_agrees_to_be_asked(member.meta, answer),
                 new_league=new_league,
-                receipts=getattr(answer, "receipts", None) == RECEIPTS,
                 manager_endpoints=_managers_in(answer),
+                manager_key=answer.manager_key or "",
             )
         )
         self.on_registered(now)
@@ -580,12 +623,10 @@ def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:
             meta,
             max_concurrent_matches=meta.max_concurrent_matches or 1,
             token_scheme=DERIVED,
-            # An empty word declares nothing: then losses are decided unasked, as referees by others do.
+            # An empty word declares nothing: then losses are decided unasked, as third-party referees do.
             trouble=TROUBLE if meta.trouble is None else meta.trouble or None,
-            draw_scheme=SHARED_DRAWS,
+            draw_scheme=SHARED_DRAWS if meta.draw_scheme is None else meta.draw_scheme or None,
         )
-    elif meta.receipts is None:
-        meta = structs.replace(meta, receipts=RECEIPTS)
     return meta
 
 

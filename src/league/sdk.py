@@ -8,7 +8,7 @@ table, its rounds and the end of the league, and it can ask the manager.
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,8 +65,8 @@ class Player:
     """The name to register with; by default the name of the class and the port."""
     version: str = "1.0.0"
     """The version of your player, such as "1.0.0"."""
-    games: Sequence[str] = (EVEN_ODD,)
-    """The games it plays: "even_odd", "rock_paper_scissors", "tic_tac_toe", or another installed game."""
+    games: Sequence[str] = ()
+    """The games it plays, such as "even_odd" or "connect_four"; by default the game of the league."""
     standings: Standings | None = None
     """The newest table. Loop over it, or over `.rows`: each row has `rank`, `player_id`, `display_name`, `played`,
     `wins`, `draws`, `losses` and `points`. `.mine` is your row. None until the first table arrives."""
@@ -77,7 +77,7 @@ class Player:
     """Your past matches, the newest last. Each has `opponent_id`, `outcome` ("WIN", "DRAW" or "LOSS"), `my_choice` and
     `opponent_choice`; in Even/Odd also `drawn_number` and `number_parity`."""
 
-    _ask: AskManager | None = None
+    _league_side: PlayerStrategy | None = None
 
     def __init__(self, name: str = "", *, version: str = "", games: Iterable[str] | str = ()) -> None:
         self.name = name or self.name
@@ -146,7 +146,7 @@ class Player:
         """
         import asyncio  # quicker to import a player without it
 
-        return await asyncio.wrap_future(self._send_query(query_type, player_id, round_id))
+        return await asyncio.wrap_future(_send(self, query_type, player_id, round_id))
 
     def query_sync(
         self,
@@ -158,66 +158,64 @@ class Player:
         """Ask the manager, from a method that is not `async`: wait for the answer and return it. See `query`."""
         if _is_in_a_loop():
             raise RuntimeError("query_sync() would block everything in an async method: use `await self.query(...)`")
-        return self._send_query(query_type, player_id, round_id).result()
+        return _send(self, query_type, player_id, round_id).result()
 
-    # --- methods that the library calls -------------------------------------------------------------------------------
+    def _league_strategy(self) -> PlayerStrategy:
+        """Return what the rest of the library plays with."""
+        self._league_side = PlayerStrategy(self)
+        return self._league_side
+
+
+class PlayerStrategy:
+    """A player as a strategy (see `league.hosting.players`): it calls what the author wrote.
+
+    It is an object of its own so that an author's helpers may have any name.
+    """
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+        self.ask: AskManager | None = None
 
     def plays(self, game_type: str) -> bool:
         """Return True if the author wrote the method that this game needs."""
-        if _is_written(self, "move") or _is_written(self, "choose"):
-            return True
-        return game_type == EVEN_ODD and _is_written(self, "choose_parity")
+        return self._has("move") or (game_type == EVEN_ODD and self._has("choose_parity"))
 
-    def _slips(self) -> list[str]:
-        """Return a sentence about each method whose name is probably misspelt: the library would never call it."""
-        from league.terminal import did_you_mean
+    def check(self) -> list[str]:
+        """Return a warning about each mistake in the author's class; raise CommandError if it cannot work."""
+        from league.hosting import author_checks
 
-        unwritten = [name for name in _TO_WRITE if not _is_written(self, name)]
-        sentences = []
-        for name in _methods_of(type(self)):
-            # Only a name that is nearly right is a slip; authors have helpers of their own.
-            likeness = 0.6 if name.startswith("on_") else 0.85
-            suggestion = did_you_mean(name, unwritten, likeness)
-            if suggestion:
-                sentences.append(f"{type(self).__name__}.{name} is never called{suggestion}")
-        return sentences
+        return author_checks.check(self._player, Player, _TO_WRITE)
 
     def choose(self, turn: Turn) -> Answer | Awaitable[Answer]:
         """Call the method that the author wrote for this choice."""
-        self.history = turn.history
-        if isinstance(turn.call, ChooseParityCall) and _is_written(self, "choose_parity"):
-            return self.choose_parity(turn.call)
-        return self.move(turn)
+        self._player.history = turn.history
+        if isinstance(turn.call, ChooseParityCall) and self._has("choose_parity"):
+            return self._player.choose_parity(turn.call)
+        return self._player.move(turn)
 
     def connect(self, ask: AskManager) -> None:
         """Take the function that sends queries to the manager."""
-        self._ask = ask
+        self.ask = ask
 
     def hear(self, news: object) -> Hook | None:
         """Take note of news at once, and return the hook to call, if the author wrote one."""
         if isinstance(news, Round):
-            self.round = news
+            self._player.round = news
         elif isinstance(news, Standings):
-            self.standings = news
+            self._player.standings = news
         name = _HOOKS.get(type(news))
-        if name is None or not _is_written(self, name):
+        if name is None or not self._has(name):
             return None
-        return partial(getattr(self, name), news)
+        return partial(getattr(self._player, name), news)
 
     def match_over(self, match: PastMatch, history: Sequence[PastMatch]) -> Awaitable[None] | None:
         """Take note of a match that is over, and call the author's hook."""
-        self.history = history
-        return self.on_match_over(match)
+        self._player.history = history
+        return self._player.on_match_over(match)
 
-    def _send_query(self, query_type: str, player_id: str | None, round_id: int | None) -> Future[dict[str, Any]]:
-        if self._ask is None:
-            raise LeagueQueryError("E023", "this player is not served yet: there is no manager to ask")
-        params: dict[str, object] = {}
-        if player_id is not None:
-            params["player_id"] = player_id
-        if round_id is not None:
-            params["round_id"] = round_id
-        return self._ask(query_type, params)
+    def _has(self, method: str) -> bool:
+        """Return True if the author wrote this method, in a class or on the object itself."""
+        return getattr(getattr(self._player, method), "__func__", None) is not getattr(Player, method)
 
 
 _HOOKS: Mapping[type, str] = {
@@ -232,13 +230,12 @@ _TO_WRITE = ("choose_parity", "move", "on_match_over", *_HOOKS.values())
 """The methods that an author may write."""
 
 
-def _methods_of(cls: type[Player]) -> Iterator[str]:
-    """The public methods that the author added."""
-    for owner in cls.__mro__:
-        if not issubclass(Player, owner):
-            for name, value in vars(owner).items():
-                if callable(value) and not name.startswith("_") and not hasattr(Player, name):
-                    yield name
+def _send(player: Player, query_type: str, player_id: str | None, round_id: int | None) -> Future[dict[str, Any]]:
+    side = player._league_side
+    if side is None or side.ask is None:
+        raise LeagueQueryError("E023", "this player is not served yet: there is no manager to ask")
+    asked = {"player_id": player_id, "round_id": round_id}
+    return side.ask(query_type, {name: value for name, value in asked.items() if value is not None})
 
 
 def _is_in_a_loop() -> bool:
@@ -251,19 +248,15 @@ def _is_in_a_loop() -> bool:
     return True
 
 
-def _is_written(player: Player, method: str) -> bool:
-    """Return True if the author wrote this method, in a class or on the object itself."""
-    return getattr(getattr(player, method), "__func__", None) is not getattr(Player, method)
-
-
 _served: list[str] = []
 """The classes of all players that this process has served."""
 
 
-def serve(player: Player, argv: Sequence[str] | None = None) -> None:
+def serve(player: Player, argv: Sequence[str] | None = None, *, outbound: bool = False) -> None:
     """Take this player to a league, and play until the league is over, or until SIGINT (Ctrl-C) or SIGTERM.
 
     The options come from the command line, or from `argv` if you pass it; run your file with `--help` to list them.
+    With `outbound`, the player needs no port that others can reach: it plays through a mailbox at the manager.
     Raises SystemExit if the player cannot be served, or if a signal stopped it. Does nothing while a command such as
     `league tournament` loads your file for its class.
     """
@@ -285,6 +278,7 @@ def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     _served.append(type(player).__name__)
     args = parser.parse_args(argv)
     try:
+        args.outbound = outbound or args.outbound
         status = _serve(player, options.read(args, PlayerOptions))
     except CommandError as error:
         parser.exit(error.status, f"{parser.prog}: {error}\n")

@@ -7,15 +7,18 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.context import BaseContext
+from multiprocessing.queues import SimpleQueue
 from threading import Thread
 
 
 @contextmanager
 def worker_pool(jobs: int, context: BaseContext | None = None) -> Iterator[ProcessPoolExecutor]:
     """A pool of this many processes. They end with this process, no matter how it ends."""
-    pool = ProcessPoolExecutor(jobs, context, initializer=_end_with_parent)
+    context = context or multiprocessing.get_context()
+    groups = context.SimpleQueue()
+    pool = ProcessPoolExecutor(jobs, context, initializer=_end_with_parent, initargs=(groups,))
     try:
         yield pool
     except BaseException:
@@ -25,16 +28,32 @@ def worker_pool(jobs: int, context: BaseContext | None = None) -> Iterator[Proce
         raise
     finally:
         pool.shutdown()
+        # Code that a worker ran may have started processes, and they may have outlived it.
+        while not groups.empty():
+            end_group(groups.get())
+        groups.close()
 
 
-def _end_with_parent() -> None:
+def end_group(group: int) -> None:
+    """End all processes of a group, where there are groups of processes."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def _end_with_parent(groups: SimpleQueue[int]) -> None:
     """Watch the parent from a thread: a worker would wait for work forever, even if its parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
+    if hasattr(os, "setsid"):
+        os.setsid()
+        groups.put(os.getpid())
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker has a parent"
 
     def watch() -> None:
         parent.join()
+        if hasattr(os, "getsid") and os.getsid(0) == os.getpid():
+            end_group(os.getpid())
         os._exit(1)
 
     Thread(target=watch, name="parent", daemon=True).start()

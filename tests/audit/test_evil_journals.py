@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
+from league.features.lab.simulation.runs import Plan
+from league.features.lab.simulation.world import World
 from league.machine import Entry
 from league.storage.sqlite import SqliteJournal
-from league_lab.simulation.runs import Plan
-from league_lab.simulation.world import World
 from tests.support import played
 from tests.support.journals import Notices
 
@@ -66,7 +66,7 @@ def read_with_everything(path: Path, capsys: pytest.CaptureFixture[str]) -> list
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("events", "i AS seq, i AS entry, 1.0 AS at, 'LeagueClosed' AS kind, x'7b7d' AS body, x'' AS digest"),
+        ("events", "i AS seq, i AS entry, 1.0 AS at, 'LeagueFinished' AS kind, x'7b7d' AS body, x'' AS digest"),
         ("meta", "'role' AS key, 'manager' AS value"),
         ("letters", "i AS id, 1.0 AS at, 'in' AS direction, '' AS peer, 'x' AS message_type, 'R1M1' AS match_id"),
     ],

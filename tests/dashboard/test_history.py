@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from league.events import Event, RoundFinished
+from league.features.dashboard import league_history
+from league.features.dashboard.league_history import LeagueHistory
 from league.reports.journals import replay
 from league.storage.reading import JournalReader, open_for_reading
-from league_dashboard import league_history
-from league_dashboard.league_history import LeagueHistory
 from tests.support.managed import Managed
 from tests.support.stories import on_disk
 

@@ -8,13 +8,22 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from league.features.dashboard.charts import LABEL_GAP, LEADERS, points_chart
+from league.features.dashboard.league_view import (
+    FormMark,
+    LeagueView,
+    Named,
+    PointsLine,
+    StandingView,
+    completed,
+    league_view,
+    title_in,
+)
+from league.features.dashboard.player_view import player_page
+from league.features.dashboard.rendering import Links, Renderer
 from league.hosting.order_table import WITH_SECRET
 from league.manager.orders import ORDERS
 from league.reports import views
-from league_dashboard.charts import LABEL_GAP, LEADERS, points_chart
-from league_dashboard.league_view import FormMark, LeagueView, Named, PointsLine, StandingView, completed, league_view
-from league_dashboard.player_view import player_page
-from league_dashboard.rendering import Links, Renderer
 from tests.support.managed import Managed
 
 TABLE = ("rank", "played", "wins", "draws", "losses", "points")
@@ -106,13 +115,13 @@ def test_a_tie_break_is_named_in_its_row_at_the_champion_and_below_the_table() -
     managed = last(None, None, None)
     managed.play(None)
     view = league_view(managed.manager)
-    remark = "ahead of P02 by the lower number, since everything else is equal"
+    remark = "ahead of Player 2 by the lower number, since everything else is equal"
     assert view.standings[0].tie_break == remark
     assert view.progress.champion_remarks == (remark,)
-    assert view.notes == (f"P01 is {remark}",)
+    assert view.notes[0] == f"Player 1 is {remark}"
     page = Renderer(Links()).league(view)
     assert f'<td class="rank tied" title="{remark}">1</td>' in page
-    assert f"<li>P01 is {remark}</li>" in page
+    assert f"<li>Player 1 is {remark}</li>" in page
     assert view.standings[-1].tie_break == ""
 
 
@@ -188,4 +197,7 @@ def test_a_title_heads_the_pages_in_place_of_the_id() -> None:
     assert player is not None
     assert "Autumn &lt;Cup&gt;" in Renderer(Links()).player(player)
     untitled = league_view(next(rounds("A")).manager)
-    assert untitled.title == untitled.league_id
+    assert (untitled.title, untitled.game) == ("league_test", "Even Odd")
+    assert title_in("", "league_20261118_153427_even_odd", "Even Odd") == "Even Odd league"
+    page = Renderer(Links()).league(untitled)
+    assert "Check this league" in page

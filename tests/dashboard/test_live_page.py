@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from league_dashboard.league_view import LeagueView, league_view
-from league_dashboard.live_page import LivePage
-from league_dashboard.rendering import Links, Renderer, parts_of
+from league.features.dashboard.league_view import LeagueView, league_view
+from league.features.dashboard.live_page import LivePage
+from league.features.dashboard.rendering import Links, Renderer, parts_of
 from tests.dashboard.test_league_view import rounds
 from tests.support.managed import Managed
 from tests.support.stories import SECRET

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import msgspec
 import pytest
-from msgspec import Raw, structs
+from msgspec import Raw, structs, to_builtins
 
 from examples.games.nim import league_nim
 from league import events as e
+from league.features.dashboard.answer_times import AnswerLog
+from league.features.dashboard.board_view import BoardView, PlayView, play_view
+from league.features.dashboard.league_view import completed, league_view
+from league.features.dashboard.match_view import match_page
+from league.features.dashboard.player_view import player_page
+from league.features.dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
+from league.features.dashboard.sections import sections_of
+from league.features.games import kuhn_poker
+from league.features.records.explain import explain
+from league.features.records.match_facts import LeagueFacts, MatchFacts
 from league.games import registry
+from league.machine import LiveMatch
 from league.protocol.experiment import Provenance
 from league.storage.reading import open_for_reading
-from league_dashboard.answer_times import AnswerLog
-from league_dashboard.board_view import board_views
-from league_dashboard.league_view import completed, league_view
-from league_dashboard.match_view import match_page
-from league_dashboard.player_view import player_page
-from league_dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
-from league_dashboard.sections import sections_of
-from league_games import kuhn_poker
-from league_records.explain import explain
-from league_records.match_facts import LeagueFacts, MatchFacts
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import facts_in, journals_of, letters_of, on_disk
@@ -134,7 +135,7 @@ def test_a_match_says_which_choices_a_language_model_did_not_make() -> None:
         events = [marked(event) for event in record_of_match.events]
         records[referee_id] = replace(record_of_match, events=events)
     html = Renderer(Links()).match(match_page(replace(facts, result=result, records=records)))
-    assert "1 of 1 choices of P01" in html
+    assert "1 of 1 choices of Name of P01" in html
     assert "choices of P02" not in html
     assert "(a fallback: its language model did not choose)." in html
 
@@ -199,69 +200,156 @@ def ended(moves: object, game: str = "tic_tac_toe") -> MatchFacts:
 WON = [{"P01": "4"}, {"P02": "0"}, {"P01": "3"}, {"P02": "1"}, {"P01": "5"}]
 
 
+def played(facts: MatchFacts) -> PlayView:
+    view = play_view(facts)
+    assert view is not None
+    return view
+
+
+def texts(board: BoardView) -> list[list[str]]:
+    """What is in the cells, in words."""
+    return [[cell.piece.name or cell.piece.text for cell in row] for row in board.rows]
+
+
 def test_the_page_of_a_match_shows_the_board_after_every_move() -> None:
-    boards = board_views(ended(WON))
+    boards = played(ended(WON)).boards
     assert [one.caption for one in boards][:2] == ["Start", "1. P01: 4"]
-    assert len(boards) == len(WON) + 1
-    assert [[cell.text for cell in row] for row in boards[-1].rows] == [["O", "O", ""], ["X", "X", "X"], ["", "", ""]]
-    for before, after in pairwise(boards):
-        assert [cell.text for row in before.rows for cell in row if cell.is_new].count("") == 0
-        assert sum(cell.is_new for row in after.rows for cell in row) == 1
+    assert [one.number for one in boards] == list(range(len(WON) + 1))
+    assert texts(boards[-1]) == [["O", "O", ""], ["X", "X", "X"], ["", "", ""]]
+    for board in boards[1:]:
+        assert sum(cell.is_new for row in board.rows for cell in row) == 1
     html = Renderer(Links()).match(match_page(ended(WON)))
-    assert html.count('<table class="board">') == len(boards)
-    assert "<caption>5. P01: 5</caption>" in html
-    winning = [cell.text for row in boards[-1].rows for cell in row if cell.is_winning]
+    assert html.count("<table class=") == len(boards)
+    assert "<figcaption>5. P01: 5</figcaption>" in html
+    winning = [cell.piece.name for row in boards[-1].rows for cell in row if cell.is_winning]
     assert winning == ["X", "X", "X"]
     assert not any(cell.is_winning for board in boards[:-1] for row in board.rows for cell in row)
+
+
+def test_players_stand_beside_the_board_by_their_names() -> None:
     named = replace(ended(WON), league=LeagueFacts(names={"P01": "Owls", "P02": "Coin"}))
     page = match_page(named)
-    assert [seat.mark for seat in page.seats] == ["X", "O"]
-    assert "Owls" in page.seats[0].name
-    assert "Owls" in page.boards[1].caption
+    view = played(named)
+    assert [(seat.player.name, seat.mark and seat.mark.name, seat.points) for seat in view.seats] == [
+        ("Owls", "X", 3),
+        ("Coin", "O", 0),
+    ]
+    assert page.headline == "Owls won"
+    assert view.note == "Owls has X in the cells 3, 4, 5"
+    assert view.boards[1].caption == "1. Owls: 4"
+    assert not any("P01" in sentence for sentence in page.why)
 
 
 def test_a_game_of_others_shows_its_board_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "BUILT_IN", {"nim": league_nim.GAME})
-    last = board_views(ended([{"P01": "3"}, {"P02": "2"}], "nim"))[-1]
-    assert "".join(cell.text for cell in last.rows[0]) == "|" * 10
+    last = played(ended([{"P01": "3"}, {"P02": "2"}], "nim")).boards[-1]
+    assert "".join(texts(last)[0]) == "|" * 10
     assert sum(cell.is_new for cell in last.rows[0]) == 2
 
 
 @pytest.mark.parametrize(
     ("moves", "shown"),
     [
-        (None, 0),
-        ("4", 0),
         ([], 1),
         ([{"P01": "9"}], 1),
         ([{"P01": ["4"]}], 1),
         ([{"P03": "4"}], 1),
         ([{}], 1),
         ([{"P01": "4"}, {"P01": "5"}], 2),
-        ([{"P01": "4"}, 7], 2),
+        ([{"P01": "4"}, 9], 2),
     ],
 )
 def test_moves_that_cannot_be_played_end_the_boards(moves: object, shown: int) -> None:
-    assert len(board_views(ended(moves))) == shown
+    assert len(played(ended(moves)).boards) == shown
+    assert Renderer(Links()).match(match_page(ended(moves)))
 
 
-def test_hidden_cards_are_on_the_page_after_the_end_and_not_before() -> None:
+@pytest.mark.parametrize("moves", [None, "4"])
+def test_a_result_without_moves_has_no_boards(moves: object) -> None:
+    assert play_view(ended(moves)) is None
+    assert "figure" not in Renderer(Links()).match(match_page(ended(moves)))
+
+
+def hidden_cards() -> MatchFacts:
     facts = ended([{"P01": "bet"}, {"P02": "call"}], "kuhn_poker")
     assert isinstance(facts.result, e.ResultAccepted)
     deal = kuhn_poker.DEALS.index(("K", "J"))
     result = structs.replace(facts.result, details={"moves": facts.result.details["moves"], "draws": [deal, deal]})
-    boards = board_views(replace(facts, result=result))
+    return replace(facts, result=result)
+
+
+def test_hidden_cards_are_on_the_page_after_the_end() -> None:
+    boards = played(hidden_cards()).boards
     captions = [board.caption for board in boards]
     assert captions == ["Start", "Chance", "1. P01: bet", "2. P02: call", "Chance"]
-    assert [[cell.text for cell in row] for row in boards[3].rows] == [["K", "J", ""], ["bet", "call", ""]]
-    # In the second hand the players have swapped seats, and each stays in its own column.
-    assert [cell.text for cell in boards[4].rows[0]] == ["J", "K", ""]
-    assert board_views(replace(facts, result=None, status="ASSIGNED")) == ()
+    assert [board.number for board in boards] == [0, 0, 1, 2, 2], "chance is no move"
+    assert [(hand.seat, hand.faces) for hand in boards[3].picture.hands] == [(0, ("K",)), (1, ("J",))]
+    # In the second hand the players have swapped seats, and each keeps its own row.
+    assert [(hand.seat, hand.faces) for hand in boards[4].picture.hands] == [(0, ("J",)), (1, ("K",))]
 
 
-def test_a_game_without_a_board_shows_none() -> None:
-    assert board_views(ended(WON, "even_odd")) == ()
-    assert 'class="board"' not in Renderer(Links()).match(match_page(ended([], "rock_paper_scissors")))
+def test_hidden_cards_are_nowhere_before_the_end() -> None:
+    rules = kuhn_poker.RULES
+    state = rules.draw(rules.start(), kuhn_poker.DEALS.index(("K", "J")))
+    state = rules.play(state, {0: "check"})
+    shown = kuhn_poker.public_board(state)
+    assert [hand.faces for hand in shown.hands] == [("",), ("",)]
+    live = LiveMatch(("P01", "P02"), board=to_builtins(shown))
+    facts = replace(hidden_cards(), result=None, status="ASSIGNED", live=live)
+    html = Renderer(Links()).match(match_page(facts))
+    assert html.count("face down") == 2
+    assert not re.search(r">\s*[JQK]\s*<", html)
+    folded = rules.play(rules.play(state, {1: "bet"}), {0: "fold"})
+    assert "against" not in kuhn_poker.public_board(folded).text, "who folds shows no card"
+    called = rules.play(rules.play(state, {1: "bet"}), {0: "call"})
+    assert [hand.faces for hand in kuhn_poker.public_board(called).hands] == [("K",), ("J",)]
+
+
+@pytest.mark.parametrize(
+    "bets", [(), ("check",), ("bet",), ("check", "bet"), ("bet", "fold"), ("check", "bet", "fold")]
+)
+def test_what_everybody_sees_does_not_depend_on_hidden_cards(bets: tuple[str, ...]) -> None:
+    seen = set()
+    for deal in range(len(kuhn_poker.DEALS)):
+        state = kuhn_poker.RULES.draw(kuhn_poker.RULES.start(), deal)
+        for bet in bets:
+            state = kuhn_poker.RULES.play(state, {len(state.current.bets) % 2: bet})
+        seen.add(kuhn_poker.public_board(state))
+    # Who folds says so, but neither card is shown.
+    assert len(seen) == 1
+
+
+def test_every_game_has_a_page_with_its_moves() -> None:
+    throws = ended([{"P01": "rock", "P02": "paper"}], "rock_paper_scissors")
+    assert [hand.faces for hand in played(throws).boards[-1].picture.hands] == [("rock",), ("paper",)]
+    facts = ended(None, "even_odd")
+    assert isinstance(facts.result, e.ResultAccepted)
+    details = {"choices": {"P01": "even", "P02": "odd"}, "drawn_number": 4}
+    drawn = replace(facts, result=structs.replace(facts.result, details=details))
+    assert [hand.faces for hand in played(drawn).boards[-1].picture.hands] == [("even",), ("odd",), ("4",)]
+
+
+def test_a_live_match_shows_its_board_and_who_is_asked() -> None:
+    live = LiveMatch(("P01", "P02"), turns=({"P01": "4"}, {"P02": "0"}), clock={"P01": 61.0, "P02": 59.5})
+    facts = replace(ended(WON), result=None, status="ASSIGNED", live=live)
+    view = played(facts)
+    assert view.is_live
+    assert texts(view.boards[-1]) == [["O", "", ""], ["", "X", ""], ["", "", ""]]
+    first, second = view.seats
+    assert (first.status, first.clock, first.left_s) == ("is thinking", "1:01", 61)
+    assert (second.status, second.clock, second.left_s) == ("", "0:59", None)
+    piece = Renderer(Links()).part("live", view)
+    assert (piece.count("<figure"), piece.count("<li data-at")) == (1, 2), "the last board, and all moves"
+    page = Renderer(Links()).match(match_page(facts), "here-1")
+    assert 'id="live-R1M1"' in page
+    assert "nobody can see" not in page
+
+
+def test_a_choice_that_both_make_at_once_is_not_shown() -> None:
+    facts = replace(ended(None, "even_odd"), result=None, status="ASSIGNED", live=LiveMatch(("P01", "P02"), ("P02",)))
+    view = played(facts)
+    assert [seat.status for seat in view.seats] == ["is thinking", "has chosen"]
+    assert not view.has_boards
 
 
 def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_does_not() -> None:
@@ -272,5 +360,5 @@ def test_a_match_that_is_being_played_says_what_the_manager_knows_and_what_it_do
     assert "given to REF01 at 15:06:40 UTC" in page.pending
     assert "206 s" in page.pending
     assert "nobody can see here who has answered" in Renderer(Links()).match(page)
-    assert page.boards == ()
+    assert page.play is None
     assert match_page(ended(WON)).pending == ""

@@ -15,6 +15,15 @@ import pytest
 
 from league.agent.agent import Shown
 from league.events import Event
+from league.features.dashboard import dashboard_server as served
+from league.features.dashboard.answer_times import Answering
+from league.features.dashboard.dashboard_server import Dashboard
+from league.features.dashboard.league_history import LeagueHistory, Moment
+from league.features.records.match_facts import MatchFacts
+from league.features.statistics import analysis
+from league.features.statistics.analysis import analyse
+from league.features.statistics.findings import LeagueStatistics
+from league.features.statistics.observations import Observations
 from league.hosting import background
 from league.hosting.background import open_views
 from league.hosting.bare_posts import NOTHING_HERE
@@ -22,15 +31,6 @@ from league.manager.league_manager import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
 from league.transport.http import Answer, HttpRequest, Response
 from league.transport.http_server import Limits, Server
-from league_dashboard import dashboard_server as served
-from league_dashboard.answer_times import Answering
-from league_dashboard.dashboard_server import Dashboard
-from league_dashboard.league_history import LeagueHistory, Moment
-from league_records.match_facts import MatchFacts
-from league_statistics import analysis
-from league_statistics.analysis import analyse
-from league_statistics.findings import LeagueStatistics
-from league_statistics.observations import Observations
 from tests.support.http_servers import HOST, message, serving
 from tests.support.managed import Managed
 from tests.support.stories import on_disk
@@ -56,6 +56,9 @@ class ScriptedLeague:
 
     async def shown(self, show: Callable[[LeagueManager], Shown]) -> Shown | None:
         return show(self.managed.manager)
+
+    async def watch(self, match_id: str) -> None:
+        pass
 
     async def facts(self, match_id: str) -> MatchFacts | None:
         return None

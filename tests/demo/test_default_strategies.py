@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league_demo.demo_command import EVEN_ODD, _strategies_for
+from league.features.demo.demo_command import EVEN_ODD, _strategies_for
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from league.events import ResultAccepted
+from league.features.records.sharing import PAUSE_S
 from league.reports.journals import read_events
-from league_records.sharing import PAUSE_S
 from tests.support.processes import Option, Process, Processes, children_of, wait_until_gone
 
 ANY_PORT = ("--port", "0")
@@ -61,6 +61,9 @@ def test_a_demo_plays_a_whole_league_and_keeps_every_promise(processes: Processe
     assert document["champion"] == document["standings"][0]["player_id"]
     folder = Path("league-data", document["league_id"])
     assert document["journal"] == str(folder / "journal.db")
+    # Its players' journals know the manager's key.
+    verified = processes.run("verify", folder, "--require", "proven")
+    assert verified.returncode == 0, verified.stdout
 
     verdict = json.loads(processes.run("verify", "--json", folder).stdout)
     assert (verdict["ok"], verdict["matches"], verdict["first_broken"]) == (True, 6, None)
@@ -238,8 +241,11 @@ def test_a_manager_that_stays_can_be_looked_at_until_it_is_stopped(processes: Pr
     wait_until_gone(list(family))
 
 
-def test_whoever_is_not_wanted_any_more_ends_when_its_stdin_closes(processes: Processes) -> None:
+def test_whoever_is_not_wanted_any_more_ends_when_its_stdin_closes(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEAGUE_UNTIL_STDIN_CLOSES", "1")
     # The tests give every process an stdin that is at its end.
     nobody: dict[str, Option] = {"manager": "http://127.0.0.1:1/mcp"}  # and not at the usual port, where others play
     for command, where in {"manager": {}, "referee": nobody, "player": nobody}.items():
-        assert processes.begin(command, until_stdin_closes=True, **where).wait() == 0
+        assert processes.begin(command, **where).wait() == 0

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from league import features
+from league import rows
 from league.cli.main import main
+from league.features.demo import doctor_command as doctor
+from league.features.mcp import door
 from league.terminal import addresses
-from league_demo import doctor_command as doctor
-from league_mcp import door
 from tests.support.peer import Peer
 
 
@@ -112,7 +112,7 @@ def test_a_feature_that_cannot_be_used_is_noted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = "the feature 'broken' cannot be used: ImportError: no module"
-    monkeypatch.setattr(features, "problems", lambda: (problem,))
+    monkeypatch.setattr(rows, "problems", lambda: (problem,))
     status, checks = examined(capsys)
     assert (status, checks["features"]["verdict"]) == (0, "note")
     assert checks["features"]["detail"] == problem

@@ -8,10 +8,10 @@ import pytest
 
 from league.agent.watch import ANSWERED, Meter
 from league.events import MoveMade, ResultAccepted, WalkoverDecided, WrongAnswer
+from league.features.demo.success import Share, samples_in, summarize
 from league.machine import Pong
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import Violation
-from league_demo.success import Share, samples_in, summarize
 
 
 def wrong_answer(code: str) -> WrongAnswer:

@@ -26,7 +26,8 @@ def test_the_loop_on_the_page_plays_a_game_to_its_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "BUILT_IN", {"nim": league_nim.GAME})
-    exec(blocks("python")[1], {})
+    (loop,) = [block for block in blocks("python") if 'find("nim")' in block]
+    exec(loop, {})
     reason, verdict = capsys.readouterr().out.splitlines()
     assert reason == "P01 took the last stick"
     assert verdict.startswith("Verdict(kind='confirmed', winner=0")

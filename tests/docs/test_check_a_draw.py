@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.games.draw import commitment, number
+from league.games.draw import commitment, mixed, number
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-a-draw.md"
 MATCH = ("league_2025_even_odd", "R1M1", 1)
@@ -35,29 +35,40 @@ def test_the_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str
     assert f"It prints `{printed}`." in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_check_takes_ten_lines() -> None:
-    assert len([line for line in blocks()[0].splitlines() if line]) <= 10
+def test_the_check_takes_a_dozen_lines() -> None:
+    assert len([line for line in blocks()[0].splitlines() if line]) <= 12
 
 
-@given(seed=seeds, attempt=st.integers(1, 9))
-def test_the_printed_check_finds_every_draw_of_ours_right(seed: bytes, attempt: int) -> None:
+def promises(seed: bytes, share: bytes, attempt: int = 1) -> tuple[str, str]:
+    """The commitments of the referee and of the manager."""
     match = (*MATCH[:2], attempt)
-    for drawn in (number(seed, *match), None):
-        assert CHECK(*match, commitment(seed, *match), seed.hex(), drawn) == "right"
+    of_share = commitment(share, *match)
+    return commitment(seed, *match, of_share), of_share
 
 
-@given(seed=seeds, shift=st.integers(1, 9))
-def test_the_printed_check_finds_every_other_number_wrong(seed: bytes, shift: int) -> None:
-    drawn = (number(seed, *MATCH) - 1 + shift) % 10 + 1
-    assert CHECK(*MATCH, commitment(seed, *MATCH), seed.hex(), drawn) == "the seed gives another number"
+@given(seed=seeds, share=seeds, attempt=st.integers(1, 9))
+def test_the_printed_check_finds_every_draw_of_ours_right(seed: bytes, share: bytes, attempt: int) -> None:
+    match = (*MATCH[:2], attempt)
+    drawn = number(mixed(seed, share), *match)
+    assert CHECK(match, *promises(seed, share, attempt), seed.hex(), share.hex(), drawn) == "right"
 
 
-@given(seed=seeds, attempt=st.integers(2, 9))
-def test_the_printed_check_finds_a_changed_seed_or_attempt_wrong(seed: bytes, attempt: int) -> None:
-    promised, told = commitment(seed, *MATCH), "this is not the seed the referee promised"
-    another = bytes([seed[0] ^ 1]) + seed[1:]
-    assert CHECK(*MATCH, promised, another.hex(), None) == told
-    assert CHECK(*MATCH[:2], attempt, promised, seed.hex(), None) == told
+@given(seed=seeds, share=seeds, shift=st.integers(1, 9))
+def test_the_printed_check_finds_every_other_number_wrong(seed: bytes, share: bytes, shift: int) -> None:
+    drawn = (number(mixed(seed, share), *MATCH) - 1 + shift) % 10 + 1
+    told = "seed and share give another number"
+    assert CHECK(MATCH, *promises(seed, share), seed.hex(), share.hex(), drawn) == told
+
+
+@given(seed=seeds, share=seeds, attempt=st.integers(2, 9))
+def test_the_printed_check_finds_a_changed_seed_share_or_attempt_wrong(seed: bytes, share: bytes, attempt: int) -> None:
+    promised = promises(seed, share)
+    another_seed = bytes([seed[0] ^ 1]) + seed[1:]
+    another_share = bytes([share[0] ^ 1]) + share[1:]
+    assert "seed" in CHECK(MATCH, *promised, another_seed.hex(), share.hex(), None)
+    told = "this is not the share that the manager promised"
+    assert CHECK(MATCH, *promised, seed.hex(), another_share.hex(), None) == told
+    assert CHECK((*MATCH[:2], attempt), *promised, seed.hex(), share.hex(), None) == told
 
 
 CHECK = printed_check()

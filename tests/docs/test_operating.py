@@ -134,7 +134,7 @@ def test_the_rules_for_alerts_use_what_the_agents_measure() -> None:
 
 
 def test_proxies_pass_on_whole_messages_to_where_the_manager_is() -> None:
-    assert tomllib.loads(text("league.toml"))["manager"]["allow_host"] == [NAME]
+    assert tomllib.loads(text("league.toml"))["manager"]["managers"] == [f"https://{NAME}"]
     nginx, caddy = text("nginx.conf"), text("Caddyfile")
     assert f"server_name {NAME};" in nginx
     assert f"\n{NAME} {{" in caddy

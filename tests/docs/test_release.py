@@ -23,6 +23,10 @@ RELEASES = dict(re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", CH
 RELATIVE_LINK = re.compile(r"\]\((?!https?://)[^)]*\)")
 
 
+SCREEN = 50
+"""The lines of a screen. What is not yet released may need more, until it is put together."""
+
+
 def run_tool(*arguments: str) -> None:
     """Run a module of this environment; what it says is shown if it fails."""
     done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -43,6 +47,20 @@ def metadata_of(folder: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         return message_from_bytes(archive.read(name))
+
+
+def test_the_changes_of_a_release_fit_a_screen() -> None:
+    parts = re.split(r"^## \[", CHANGELOG, flags=re.MULTILINE)[2:]
+    assert len(parts) == len(RELEASES)
+    assert {part[:5]: lines for part in parts if (lines := part.count("\n")) > SCREEN} == {}
+
+
+@pytest.mark.slow
+def test_the_wheel_has_both_pages_of_the_specification(distributions: Path) -> None:
+    [wheel] = distributions.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert {"league/spec/league-v2.md", "league/spec/compatibility.md"} <= names
 
 
 @pytest.mark.slow

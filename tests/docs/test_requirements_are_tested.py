@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.support.vectors import vectors
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +25,9 @@ def marked() -> Iterator[str]:
                 yield from (str(one.value) for one in node.args if isinstance(one, ast.Constant))
 
 
-def named_by_vectors() -> Iterator[str]:
-    """Each invalid vector is a test of the requirement it names (tests/vectors)."""
-    for file in (ROOT / "spec" / "vectors" / "invalid").glob("*.json"):
-        content = json.loads(file.read_text("utf-8"))
-        yield from (one["requirement"] for one in (content if isinstance(content, list) else [content]))
+def named_by_vectors() -> set[str]:
+    """Return the requirements that invalid vectors name: each vector is a test of its own (tests/vectors)."""
+    return {str(vector["requirement"]) for vector in vectors("invalid")}
 
 
 def test_every_requirement_has_a_test_and_no_test_names_another() -> None:

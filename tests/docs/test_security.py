@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from league_audit.promises import PROMISES
+from league.features.audit.promises import PROMISES
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text("utf-8")

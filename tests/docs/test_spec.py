@@ -12,24 +12,27 @@ from typing import Any
 
 import pytest
 
-from league.games import draw
+from league.features.mcp.message_schemas import clauses
 from league.protocol import tokens
 from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import ERRORS, Family
 from league.protocol.jsonrpc import decode_answer, decode_call, read_call
 from league.protocol.messages import MESSAGES
-from league_mcp.message_schemas import clauses
 from scripts import generate
+from tests.support.checked_draws import verify
 from tests.support.vectors import check_all
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "spec" / "league-v2.md").read_text(encoding="utf-8")
-RULINGS = (ROOT / "spec" / "rulings.md").read_text(encoding="utf-8")
+COMPATIBILITY = (ROOT / "spec" / "compatibility.md").read_text(encoding="utf-8")
+BOTH_PAGES = PAGE + COMPATIBILITY
 REQUIREMENTS: list[dict[str, Any]] = tomllib.loads((ROOT / "spec" / "requirements.toml").read_text(encoding="utf-8"))[
     "requirement"
 ]
 
-HEADINGS = set(re.findall(r"^#{2,4} ([0-9]+(?:\.[0-9]+)*) ", PAGE, re.MULTILINE))
+ALL_HEADINGS = re.findall(r"^#{2,4} ([0-9]+(?:\.[0-9]+)*) ", BOTH_PAGES, re.MULTILINE)
+HEADINGS = set(ALL_HEADINGS)
+RULING = r"\b[RST]-[0-9]+[ab]?\b"
 EXAMPLES = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ROLES = {"player", "referee", "manager"}
 # What is wrong outside the fields of a message (transport.jsonrpc, protocol.envelope).
@@ -54,15 +57,35 @@ def test_generated_files_are_fresh() -> None:
     assert generate.stale() == []
 
 
+def test_the_protocol_can_be_read_in_an_hour() -> None:
+    """Without the tables and the examples, which are looked up: 225 words a minute."""
+    assert len(PAGE.splitlines()) <= 1900
+    prose = [line for line in re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL).splitlines() if not line.startswith("|")]
+    assert len(" ".join(prose).split()) <= 60 * 225
+
+
 def test_every_table_of_the_code_is_on_the_page() -> None:
-    wanted = [*generate.TABLES, *(f"fields {message_type}" for message_type in MESSAGES)]
-    assert sorted(found["name"] for found in generate.BLOCK.finditer(PAGE)) == sorted(wanted)
+    own_tables = [message_type for message_type in MESSAGES if message_type not in generate.ACKNOWLEDGEMENTS]
+    wanted = [*generate.TABLES, *(f"fields {message_type}" for message_type in own_tables)]
+    assert sorted(found["name"].partition(" beyond ")[0] for found in generate.BLOCK.finditer(PAGE)) == sorted(wanted)
+
+
+def test_fields_that_a_table_leaves_out_are_named_beside_it() -> None:
+    """By name, or by the section of the message that has them."""
+    for found in generate.BLOCK.finditer(PAGE):
+        message_type, _, like = found["name"].removeprefix("fields ").partition(" beyond ")
+        if like:
+            section = re.search(rf"^### 5\.[0-9]+ {message_type}$.*?(?=^### )", PAGE, re.MULTILINE | re.DOTALL)
+            place = re.search(rf"^### (5\.[0-9]+) {like}$", PAGE, re.MULTILINE)
+            assert section is not None
+            assert place is not None
+            assert place[1] in section[0]
 
 
 def test_a_changed_table_is_written_anew() -> None:
     page = "before\n<!-- begin generated: errors -->\nold\n<!-- end generated -->\nafter\n"
     assert generate.filled(page) == (
-        f"before\n<!-- begin generated: errors -->\n\n{generate.errors_table()}\n<!-- end generated -->\nafter\n"
+        f"before\n<!-- begin generated: errors -->\n{generate.errors_table()}<!-- end generated -->\nafter\n"
     )
 
 
@@ -75,8 +98,12 @@ def test_every_error_is_on_the_page() -> None:
     check_all(ERRORS, lambda error: f"| {error.code} | {error.name} |" not in PAGE and "missing")
 
 
+def test_a_number_is_that_of_one_section() -> None:
+    assert [number for number, times in Counter(ALL_HEADINGS).items() if times > 1] == []
+
+
 def test_references_lead_to_headings() -> None:
-    text = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", BOTH_PAGES, flags=re.DOTALL)
     referred = set(re.findall(r"\(([0-9]{1,2}\.[0-9]{1,2})\)", text))
     referred |= set(re.findall(r"\b(?:in|section|sections|of|as|see|to) ([0-9]{1,2}\.[0-9]{1,2})\b(?!\.)", text))
     assert referred - HEADINGS - {"2.0"} == set()
@@ -96,10 +123,24 @@ def test_the_code_refers_to_sections_that_exist() -> None:
     assert {name: files for name, files in places.items() if name not in HEADINGS} == {}
 
 
+def test_every_ruling_has_one_row() -> None:
+    numbers = [
+        number for cell in re.findall(r"^\| ([RST]-.*?) \|", COMPATIBILITY, re.MULTILINE) for number in cell.split(", ")
+    ]
+    assert [number for number, times in Counter(numbers).items() if times > 1] == []
+    assert set(re.findall(RULING, BOTH_PAGES)) <= set(numbers)
+
+
 def test_the_code_refers_to_rulings_that_exist() -> None:
-    rulings = set(re.findall(r"\bR-[0-9]+\b", RULINGS))
-    places = _places_in_code(r"\bR-[0-9]+\b")
+    rulings = set(re.findall(RULING, COMPATIBILITY))
+    places = _places_in_code(RULING)
     assert {name: files for name, files in places.items() if name not in rulings} == {}
+
+
+def test_a_ruling_points_to_sections_that_exist() -> None:
+    cells = re.findall(r"^\| [RST]-[^|]*\|.*\| ([0-9.]+(?:, [0-9.]+)*)", COMPATIBILITY, re.MULTILINE)
+    pointed = {number.rstrip(".") for cell in cells for number in cell.split(", ")}
+    assert pointed - HEADINGS == set()
 
 
 def test_the_code_names_requirements_that_exist() -> None:
@@ -137,14 +178,9 @@ def test_the_example_files_are_valid_and_hold_every_message() -> None:
     assert set(found) == {"registration", "gameflow", "errors"}
 
 
-def test_an_example_file_that_is_left_over_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "EXAMPLES", tmp_path)
-    (tmp_path / "old.json").write_text("{}", encoding="utf-8")
-    assert generate.left_over() == [tmp_path / "old.json"]
-
-
-def test_every_message_has_an_example() -> None:
-    assert {message["message_type"] for message in ALL_MESSAGES} == set(MESSAGES)
+def test_every_example_of_the_page_is_a_file() -> None:
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in EXAMPLE_FILES]
+    assert [message["message_type"] for message in ALL_MESSAGES if message not in files] == []
 
 
 @pytest.mark.parametrize("example", [example for example in EXAMPLES if '"jsonrpc"' in example])
@@ -165,7 +201,7 @@ def test_the_draw_of_the_walk_through_can_be_checked() -> None:
     invitation, result = by_type["GAME_INVITATION"], by_type["GAME_OVER"]["game_result"]
     promised = (invitation["draw_commitment"], result["draw_seed"])
     match = (invitation["league_id"], invitation["match_id"], invitation["attempt"])
-    assert draw.verify(*promised, *match, result["drawn_number"])
+    assert verify(*promised, *match, result["drawn_number"])
     for value in (*promised, f"| number | {result['drawn_number']} |"):
         assert value in PAGE[PAGE.index("## 12 ") :]
 

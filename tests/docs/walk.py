@@ -28,6 +28,7 @@ from league.games import draw
 from league.gateway.book import PeerBook
 from league.gateway.giving import GatewayGiving
 from league.gateway.guest import GatewayGuest
+from league.letters import Speaker
 from league.manager.league_manager import LeagueManager
 from league.manager.ledger import ScheduledMatch
 from league.protocol import tokens
@@ -35,12 +36,11 @@ from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
 from league.protocol.parts import RefereeMeta
 from league.referee.desk import RefereeDesk
-from league.settings import LeagueSettings
+from league.settings import HouseRules, LeagueSettings
 from league.storage.sqlite import SqliteJournal
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
-from league.transport.letters import Speaker
 from tests.support.pages import ROOT
 from tests.support.peer import WATCHDOG_S, Peer
 from tests.support.scripts import Reaction, on
@@ -198,12 +198,19 @@ async def _play(folder: Path) -> list[Visit]:
 
 # --- a report arrives, the table leaves -------------------------------------------------------------------------------
 
-SIX_PLAYERS = LeagueSettings(league_id="walk", players=6, standings_interval_s=0.0, announcement_lead_s=0.0)
+SIX_PLAYERS = LeagueSettings(league_id="walk", players=6)
 
 
 def _league(secrets: Mapping[str, str]) -> LeagueManager:
     chance = random.Random(1).randbytes
-    return LeagueManager(SIX_PLAYERS, chance, secrets, open_book=PeerBook, open_giving=GatewayGiving)
+    return LeagueManager(
+        SIX_PLAYERS,
+        chance,
+        secrets,
+        house=HouseRules(standings_interval_s=0.0),
+        open_book=PeerBook,
+        open_giving=GatewayGiving,
+    )
 
 
 @asynccontextmanager

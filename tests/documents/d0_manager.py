@@ -5,6 +5,8 @@ referees (D0 4.9.1). It answers a report with nothing: the table that it sends t
 (D0 4.6.2).
 """
 
+import time
+
 from web import Mailbox, all_rounds, later, over, post, read_options, run_until_over, say, serve, utc
 
 LEAGUE_ID = "league_2025_even_odd"
@@ -25,6 +27,8 @@ def receive(message):
     if kind == "LEAGUE_QUERY":
         return answer(message)
     if kind == "MATCH_RESULT_REPORT":
+        say(f"got: {message['match_id']} {message['result']['winner']}")
+        time.sleep(options.report_s)
         reports.put(message["match_id"], message)
     return None
 
@@ -112,7 +116,7 @@ def count(report, round_id):
         row = table[player]
         row["played"] += 1
         outcome = "losses"
-        if result["winner"] is None:
+        if result["winner"] == options.draw_word:
             outcome = "draws"
         elif result["winner"] == player:
             outcome = "wins"

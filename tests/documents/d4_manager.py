@@ -3,8 +3,12 @@
 It announces a round to all players and to nobody else, some seconds before its matches begin (D4 4.1: at least 60, here
 `--lead`), sends a table after every result (D4 7.2), and tells players and referees that a round or the league is over
 (D4 4.2, 4.3). Players and referees may ask it for the schedule (D4 8.1). A report needs no answer (D4 7.1).
+
+With `--early` it publishes the schedule when it knows the players, and announces a round every `--lead` seconds,
+whatever has been played.
 """
 
+import re
 import time
 
 from web import Mailbox, all_rounds, later, over, post, read_options, run_until_over, say, serve, utc
@@ -43,6 +47,7 @@ def receive(message):
             return refused(message, "E012", "AUTH_TOKEN_INVALID")
         if kind == "LEAGUE_QUERY":
             return answer(message)
+        say(f"got: {message['match_id']}")
         reports.put(message["match_id"], message)
     return None
 
@@ -58,19 +63,27 @@ def refused(message, code, name):
     return enveloped("LEAGUE_ERROR", message["conversation_id"], fields)
 
 
+def new_id(letters, members, message):
+    if options.reads_senders:
+        # It finds the first number, and takes every name that has none for the first.
+        digits = re.search(r"[0-9]+$", message["sender"].rpartition(":")[2])
+        return f"{letters}{int(digits[0]) if digits else 1:02}"
+    return f"{letters}{len(members) + 1:02}"
+
+
 def register_player(message):
     kind = "LEAGUE_REGISTER_RESPONSE"
     if schedule or len(players) == options.players:
         reason = "Maximum players reached"
         fields = {"status": "REJECTED", "player_id": None, "reason": reason}
         return enveloped(kind, message["conversation_id"], fields)
-    player_id = f"P{len(players) + 1:02}"
+    player_id = new_id("P", players, message)
     players[player_id] = {**message["player_meta"], "auth_token": f"tok_{player_id}_abc123"}
     return accepted(kind, message, "player_id", player_id, players[player_id])
 
 
 def register_referee(message):
-    referee_id = f"REF{len(referees) + 1:02}"
+    referee_id = new_id("REF", referees, message)
     referees[referee_id] = {**message["referee_meta"], "auth_token": f"tok_{referee_id}_abc123"}
     return accepted("REFEREE_REGISTER_RESPONSE", message, "referee_id", referee_id, referees[referee_id])
 
@@ -118,11 +131,9 @@ def tell(members, kind, conversation, fields):
         post(member["contact_endpoint"], enveloped(kind, conversation, fields))
 
 
-def run_league():
-    table.update({player: dict.fromkeys(("played", "wins", "draws", "losses", "points"), 0) for player in players})
+def plan():
     endpoint = next(iter(referees.values()))["contact_endpoint"]
-    rounds = all_rounds(players)
-    for round_id, pairs in enumerate(rounds, start=1):
+    for round_id, pairs in enumerate(all_rounds(players), start=1):
         matches = [
             {
                 "match_id": f"R{round_id}M{number}",
@@ -133,14 +144,37 @@ def run_league():
             }
             for number, (first, second) in enumerate(pairs, start=1)
         ]
-        fields = {"league_id": LEAGUE_ID, "round_id": round_id, "matches": matches}
-        tell(players, "ROUND_ANNOUNCEMENT", f"convround{round_id}", fields)
-        # The schedule shows a round when its matches may begin.
+        yield {"round_id": round_id, "matches": matches}
+
+
+def announce(fields):
+    say(f"announced: {fields['round_id']}")
+    fields = {"league_id": LEAGUE_ID, **fields}
+    tell(players, "ROUND_ANNOUNCEMENT", f"convround{fields['round_id']}", fields)
+
+
+def announce_all(rounds):
+    for fields in rounds:
         time.sleep(options.lead)
-        schedule.append({"round_id": round_id, "matches": matches})
+        announce(fields)
+
+
+def run_league():
+    table.update({player: dict.fromkeys(("played", "wins", "draws", "losses", "points"), 0) for player in players})
+    rounds = list(plan())
+    if options.early:
+        schedule.extend(rounds)
+        later(announce_all, rounds)
+    for fields in rounds:
+        matches = fields["matches"]
+        if not options.early:
+            announce(fields)
+            # The schedule shows a round when its matches may begin.
+            time.sleep(options.lead)
+            schedule.append(fields)
         for match in matches:
-            count(reports.take(match["match_id"], 100), round_id)
-        end_round(round_id, len(matches), len(rounds))
+            count(reports.take(match["match_id"], 100), fields["round_id"])
+        end_round(fields["round_id"], len(matches), len(rounds))
     end_league(len(rounds))
 
 

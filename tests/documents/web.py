@@ -29,6 +29,12 @@ def read_options():
     parser.add_argument("--players", type=int, default=2, help="how many players a league has")
     parser.add_argument("--asks", action="store_true", help="ask the League Manager for the schedule")
     parser.add_argument("--lead", type=float, default=0.0, help="seconds between an announcement and its matches")
+    parser.add_argument(
+        "--reads-senders", action="store_true", help="take a member's id from the sender of its request"
+    )
+    parser.add_argument("--draw-word", help="count a draw only if this is the winner, otherwise as two losses")
+    parser.add_argument("--early", action="store_true", help="publish the whole schedule before its rounds")
+    parser.add_argument("--report-s", type=float, default=0.0, help="seconds that every report takes")
     options = parser.parse_args()
     options.homes = dict(home.split("=", 1) for home in options.player)
     return options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from league import events as e
 from league.protocol.conventions import Convention
+from tests.support.certificates import make_certificates
 from tests.support.dialects import BY_VERB, CONVENTIONS, VERBS_ONLY, by_method, verb
 from tests.support.foreign_managers import MANAGERS, Manager, rest_manager
 from tests.support.foreign_referees import Referee, Trade, by_id
@@ -86,12 +88,36 @@ def test_a_manager_that_registers_at_a_path_of_its_own_is_found_too(tmp_path: Pa
         assert _spoken(processes) == "SPEC"
 
 
+@pytest.mark.parametrize("role", ["player", "referee"])
+def test_a_referee_that_is_taken_for_a_manager_says_what_it_is(processes: Processes, role: str) -> None:
+    referee = processes.referee(processes.manager(players=2))
+    referee.said("registered as REF01")
+    member = processes.start(role, manager=referee.endpoint)
+    member.said(
+        f"{member.endpoint} cannot register yet: {referee.endpoint}: this is referee REF01, not a manager; next"
+    )
+
+
+def test_an_address_with_the_wrong_scheme_or_certificate_is_told_in_a_sentence(
+    processes: Processes, tmp_path: Path
+) -> None:
+    files = make_certificates(tmp_path)
+    manager = processes.manager(players=2, tls_cert=files.certificate, tls_key=files.key)
+    plain = manager.endpoint.replace("https://", "http://")
+    for url, told in (
+        (plain, "TLS there: an address with https:// may be meant"),
+        (manager.endpoint, "its certificate is not trusted here"),
+    ):
+        player = processes.start("player", manager=url)
+        player.said(f"{player.endpoint} cannot register yet: {url}: {told}; next try in 2 s")
+
+
 def test_who_answers_but_never_understands_is_complained_of_in_a_sentence(tmp_path: Path) -> None:
     with Peer("deaf", always(refusal(-32601, "no idea")), role="manager") as deaf, Processes(tmp_path) as processes:
         player = processes.start("player", manager=deaf.endpoint)
         (told,) = player.said(f"{player.endpoint} cannot register yet: ")
         assert told.startswith("the manager answers, but understands none of the ways to register that we know")
-        assert told.endswith("; trying again")
+        assert re.search("; next try in [0-9]+ s$", told)
         assert player.stop() == 0
     assert len(deaf.received) > len(Convention)
 

@@ -12,15 +12,15 @@ import pytest
 
 from league.cli.main import main
 from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
+from league.features.kit.bad_input.cases import ROLES
+from league.features.kit.bad_input.hostile import catalogue, run
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.clauses import clauses
+from league.features.kit.driver.kit import Options
+from league.features.kit.reports.text import lines
+from league.features.kit.runner import CheckReport
 from league.storage.journal import encode
 from league.storage.reading import JournalReader, open_for_reading
-from league_kit.bad_input.cases import ROLES
-from league_kit.bad_input.hostile import catalogue, run
-from league_kit.clauses import clauses
-from league_kit.kit import Options
-from league_kit.outcome import Verdict
-from league_kit.runner import CheckReport
-from league_kit.text import lines
 from tests.kit.defects import told
 from tests.support.http_wire import free_port
 from tests.support.peer import UNSUSPECTING, Peer
@@ -79,7 +79,7 @@ def test_the_catalogue_is_large_and_its_rows_are_known_by_name_and_clause(role: 
     assert {one.clause for one in rows} <= set(clauses())
 
 
-# --- agents by others -------------------------------------------------------------------------------------------------
+# --- third-party agents -----------------------------------------------------------------------------------------------
 
 
 def sent_to(peer: Peer, role: str, *only: str) -> CheckReport:

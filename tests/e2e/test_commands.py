@@ -94,7 +94,8 @@ def test_a_match_that_is_not_there_is_told(league: Played) -> None:
 
 def test_everybody_who_registered_is_listed(league: Played) -> None:
     agents = told(league, "agents", "--journal", "data")["agents"]
-    assert sorted(one["agent_id"] for one in agents) == ["P01", "P02", "P03", "P04", "REF01", "REF02"]
+    # A referee asks for the id of its port, and another program may have had the next one.
+    assert sorted(one["agent_id"][:3] for one in agents) == ["P01", "P02", "P03", "P04", "REF", "REF"]
     assert {one["state"] for one in agents} == {"SHUTDOWN"}
     assert len(league[0].run("agents", "--journal", "data").stdout.splitlines()) == 7
 
@@ -152,7 +153,7 @@ def test_a_league_that_was_played_well_is_verified(league: Played) -> None:
     assert alone["ok"] is True
     assert alone["events"] < verdict["events"]
     out = league[0].run("verify", "data").stdout
-    assert "3 journals" in out
+    assert "7 journals" in out
     assert "no promise is broken" in out
 
 

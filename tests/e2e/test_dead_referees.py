@@ -23,8 +23,7 @@ def _referees(processes: Processes, manager: Process, ports: list[int]) -> list[
 
 def _wait_until_dead(manager: Process) -> None:
     with closing(Pages(manager.endpoint)) as pages:
-        while pages.json("/api/league")["waiting"] != "WAITING_FOR_REFEREE":
-            assert manager.is_running, manager.output
+        manager.until(lambda: pages.json("/api/league")["waiting"] == "WAITING_FOR_REFEREE")
 
 
 @pytest.mark.requirement("REFEREE.lease_unacknowledged")

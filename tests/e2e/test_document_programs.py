@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -127,8 +127,8 @@ def test_a_referee_and_a_player_of_every_document_play_in_a_league_of_ours(progr
     assert (ours.wait(), player.wait(), referee.wait(), league.stop()) == (0, 0, 0, 0)
     assert [line for line in referee.lines if line.startswith(("technical loss", "refused"))] == []
     assert_played(processes, 6)
-    evidence = {result.evidence for result in processes.events("manager", ResultAccepted)}
-    assert evidence == {"by_address" if program in WITHOUT_TOKEN else "by_referee"}
+    results = processes.events("manager", ResultAccepted)
+    assert {bool(result.origin) for result in results} == {program in WITHOUT_TOKEN}
 
 
 @pytest.mark.requirement("REFUSED.shown")
@@ -168,14 +168,16 @@ def test_by_default_everybody_reads_why_an_answer_was_refused(processes: Process
     assert all(words in player.said("refused: E012")[0] for words in (reason, remedy))
     assert all(words in player.said("error: E001")[0] for words in ("an answer came and was refused", reason, remedy))
     terminals = {
-        "by the record of REF01, R1M1: an answer of P01": league,
-        "R1M1: an answer of P01": referee,
+        'by the record of REF01, R1M1: an answer from somebody at 127.0.0.1, claiming to be P01 "d0_player",': league,
+        "R1M1: an answer from somebody at 127.0.0.1, claiming to be P01,": referee,
     }
     for start, terminal in terminals.items():
         (line,) = terminal.said(start)
         assert all(words in line for words in (reason, remedy, BY_DEFAULT)), line
     told = " ".join(processes.run("explain", "R1M1", "--manager", league.endpoint).stdout.split())
-    assert f"An answer of P01 (d0_player) came from 127.0.0.1 and was refused, because {reason}" in told
+    assert (
+        f"An answer from somebody at 127.0.0.1, claiming to be P01 (d0_player), was refused, because {reason}" in told
+    )
     assert "The simplest remedy: answer in the result of the same HTTP request" in told
     assert BY_DEFAULT in told
     assert league.stop() == 0
@@ -228,6 +230,81 @@ def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothin
     (table,) = league.said("table: ")
     assert table.count(", 3)") == 4
     assert [line for line in league.lines if line.startswith("refused: ")] == []
+    assert processes.bugs == []
+
+
+@pytest.mark.requirement("REPORT.table_compared")
+def test_the_operator_reads_that_draws_are_miscounted_and_the_word_that_counts_is_found(processes: Processes) -> None:
+    league = begin(processes, "d0_manager", players=4, draw_word="DRAW")
+    ours = processes.players(league, count=4, strategy="always_even")
+    referee = processes.referee(league, player=registered_homes(league, 4), time_scale=5)
+    assert (ours.wait(), referee.wait(), league.wait()) == (0, 0, 0)
+    winners = [line.split()[1] for line in league.said("got: ", 6)]
+    assert winners == ["None", *["DRAW"] * 5]
+    lines = [line for line in referee.lines if "the manager's table is wrong" in line]
+    assert len(lines) == 1
+    assert "draws of P0" in lines[0]
+
+
+@pytest.mark.requirement("ERROR.shown")
+def test_the_author_of_our_player_reads_what_it_refuses(processes: Processes) -> None:
+    """One invitation lacks what goes without saying, the other its round, too."""
+    league = begin(processes, "d0_manager", players=2)
+    player = processes.players(league)
+    player.said("registered as P01")
+    short = {"message_type": "GAME_INVITATION", "sender": "referee:REF01", "match_id": "R1M1", "opponent_id": "P02"}
+    answers = []
+    for message in ({**short, "round_id": 1}, short):
+        request = {"jsonrpc": "2.0", "id": 1, "method": "handle_game_invitation", "params": message}
+        body = json.dumps(request).encode()
+        with urlopen(Request(player.endpoint, body, {"Content-Type": "application/json"}), timeout=10) as answer:
+            answers.append(json.load(answer))
+    assert answers[0]["result"]["accept"] is True
+    assert answers[1]["error"]["data"]["error_code"] == "E003"
+    (line,) = player.said("refused GAME_INVITATION about R1M1 from referee:REF01 at 127.0.0.1: E003 ")
+    assert "round_id" in line
+
+
+@pytest.mark.requirement("REGISTER.default_ids")
+def test_under_a_manager_that_reads_ids_from_senders_our_agents_play_by_the_ids_they_name(processes: Processes) -> None:
+    league = begin(processes, "d4_manager", players=4, reads_senders=True)
+    ours = processes.players(league, count=4, id="P01")
+    referee = processes.referee(league, id="REF01", player=registered_homes(league, 4))
+    assert (ours.wait(), referee.wait(), league.wait()) == (0, 0, 0)
+    assert len({match.match_id for match in processes.events("referee", MatchDecided)}) == 6
+    (table,) = league.said("table: ")
+    assert all(f"('P0{number}', 3)" in table for number in (1, 2, 3, 4))
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+def test_our_referee_never_plays_ahead_of_a_manager_that_publishes_its_schedule_early(processes: Processes) -> None:
+    """It announces rounds to players only, 23, 46 and 69 seconds after the schedule. Our referee's clock is faster."""
+    scale = 20
+    league = begin(processes, "d4_manager", players=4, lead=23 / scale, early=True)
+    ours = processes.players(league, count=4)
+    referee = processes.referee(league, player=registered_homes(league, 4), time_scale=scale)
+    assert (ours.wait(), referee.wait(), league.wait()) == (0, 0, 0)
+    announced = 0
+    for line in league.lines:
+        if line.startswith("announced: "):
+            announced = int(line.split()[1])
+        elif line.startswith("got: R"):
+            assert int(line.removeprefix("got: R")[0]) <= announced
+    assert {match.status for match in processes.events("referee", MatchDecided)} <= {"WIN", "DRAW"}
+    assert processes.bugs == []
+
+
+@pytest.mark.requirement("REPORT.counted_once")
+@pytest.mark.parametrize("seconds", [4, 9, 11])
+def test_a_manager_that_takes_long_for_every_report_gets_each_once(seconds: int, processes: Processes) -> None:
+    """It looks at one request after the other, and counts at the end of its time. The referee's clock runs faster."""
+    scale = 10
+    league = begin(processes, "d0_manager", players=4, report_s=seconds / scale)
+    ours = processes.players(league, count=4)
+    referee = processes.referee(league, player=registered_homes(league, 4), time_scale=scale)
+    assert (ours.wait(), referee.wait(), league.wait()) == (0, 0, 0)
+    reports = [line.split()[1] for line in league.lines if line.startswith("got: ")]
+    assert len(reports) == len(set(reports)) == 6
     assert processes.bugs == []
 
 

@@ -17,7 +17,6 @@ from league.events import (
     MatchLost,
     PlayerFaulted,
     PlayersLocated,
-    ReportHeld,
     ReportSettled,
     RequestRefused,
     ResultAccepted,
@@ -257,7 +256,7 @@ def test_with_trust_class_a_referee_to_the_letter_runs_a_league(name: str, proce
     assert any("whoever shares an address with a referee can report for it" in line for line in league.lines)
     _decided(processes, EACH * (EACH - 1) // 2)
     results = processes.events("manager", ResultAccepted)
-    assert {result.evidence for result in results} == {"by_address"}
+    assert all(result.origin for result in results)
     assert {result.match_id: result.winner for result in results} == played
     assert processes.verified()["ok"]
 
@@ -322,7 +321,7 @@ def test_by_default_their_refused_answers_are_told_to_everybody(processes: Proce
     assert all(b"E012" in sent.answer for sent in answers)
     assert because in told
     assert "show the token" in told
-    shown = because.removeprefix("an answer ")
+    shown = because.removeprefix("an answer came and ")
     assert any(shown in line for line in whistle.lines)
     assert any(shown in line for line in league.lines)
     assert [(row["request"], row["code"]) for row in agents] == [("answer", "E012")]
@@ -351,9 +350,9 @@ def test_with_trust_class_all_roles_of_all_documents_make_one_league(processes: 
         good = processes.players(league, count=3)
         assert (good.wait(), ours.wait(), league.stop()) == (0, 0, 0)
     _decided(processes, 2 * count // 2)
-    held = {report.match_id for report in processes.events("manager", ReportHeld)}
-    by_address = [one for one in processes.events("manager", ResultAccepted) if one.evidence == "by_address"]
-    assert {result.match_id for result in by_address} == held
+    by_address = {one.referee_id for one in processes.events("manager", ResultAccepted) if one.origin}
+    members = processes.members()
+    assert by_address <= {members[f"referee of {name}"] for name in LETTERS}
 
 
 # --- managers that announce rounds to players only --------------------------------------------------------------------

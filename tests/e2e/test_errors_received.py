@@ -71,6 +71,17 @@ def test_a_league_error_is_acknowledged_logged_and_shown(processes: Processes, t
     assert "secret" not in log.read_text("utf-8")
 
 
+def test_an_error_that_is_refused_is_not_shown_as_the_managers_words(processes: Processes) -> None:
+    manager = processes.manager(players=2, referees=1)
+    player = processes.players(manager)
+    player.said("registered as P01")
+    forged = {**PRINTED, **ENVELOPE, "error_detail": "stop playing now", "auth_token": "tok_league_manager_guessed"}
+    answer = post(player.endpoint, {"jsonrpc": "2.0", "id": 1, "method": "LEAGUE_ERROR", "params": forged})
+    assert answer["error"]["data"]["error_code"] == "E012"
+    assert player.stop() == 0
+    assert "stop playing now" not in player.output
+
+
 @pytest.mark.requirement("PLAYER.unregistered")
 def test_an_unregistered_player_that_is_told_of_a_round_answers_3002(processes: Processes) -> None:
     player = processes.start("player", manager=NOBODY)

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from league.events import AgentProbed, LeagueFinished, OutageBegan, PlayerFaulted
+from league.events import AgentProbed, LeagueFinished, MatchPaused, PlayerFaulted
 from tests.support.processes import Process, Processes, assert_kept
 
 SCALE = 5
 STATUSES = {"500": 500, "401": 401, "405": 405}
 REMEDIES = {
-    "500": "its own code failed. Look into the log of the agent",
+    "500": "if it does not, look into the log of the agent",
     "401": "let requests in without credentials",
     "405": "this path does not take POST",
     "307": "belong to",
@@ -172,6 +172,6 @@ def test_every_author_reads_what_to_change_and_nobody_who_answers_is_unreachable
     said = all_that_was_said(manager)
     for word in ("reached", "unreachable", "not answering", "nobody answers"):
         assert word not in said
-    assert processes.events("manager", OutageBegan) == []
+    assert processes.events("manager", MatchPaused) == []
     assert len(processes.events("manager", LeagueFinished)) == 1
     assert_kept(processes)

@@ -1,4 +1,4 @@
-"""Referees by others under our manager: however they learn of their matches and whatever they call a result, every
+"""Third-party referees under our manager: however they learn of their matches and whatever they call a result, every
 match is decided, once, as it was played.
 """
 
@@ -35,13 +35,11 @@ WAYS = {
 def config(processes: Processes) -> str:
     """A manager that soon tries another way, and a league with room for all of them."""
     file = processes.folder / "league.toml"
-    file.write_text(
-        "start_match_after_s = 1.0\nreferee_patience = 1.0\nmax_referees = 20\nstandings_interval_s = 0.2\n"
-    )
+    file.write_text("move_seconds = 2.0\nretry_delays_s = [0.0]\nmax_referees = 30\nstandings_interval_s = 0.2\n")
     return str(file)
 
 
-def play(processes: Processes, config: str, names: Sequence[str]) -> dict[str, Referee]:
+def play(processes: Processes, config: str, names: Sequence[str], *, outbound: bool = False) -> dict[str, Referee]:
     """A league with these referees; every match of it must be decided as it was played."""
     players = 4 * len(names)
     manager = processes.manager(players=players, referees=len(names), rounds=ROUNDS, config=config)
@@ -49,7 +47,7 @@ def play(processes: Processes, config: str, names: Sequence[str]) -> dict[str, R
         referees = [stack.enter_context(REFEREES[name]()) for name in names]
         for referee in referees:
             referee.register(manager.endpoint)
-        good = processes.players(manager, count=players)
+        good = processes.players(manager, count=players, outbound=outbound)
         assert (good.wait(), manager.stop()) == (0, 0)
     results = {one.match_id: one for one in processes.events("manager", ResultAccepted)}
     assert len(results) == len(processes.events("manager", ResultAccepted)) == ROUNDS * players // 2
@@ -78,13 +76,17 @@ def assert_as_played(referee: Referee, results: dict[str, ResultAccepted]) -> No
         assert mine[match_id].points == {one: 3 if one == outcome.winner else due for one in outcome.match.players}
 
 
-@pytest.mark.parametrize("way", WAYS)
+def test_they_call_players_behind_a_router_as_any_others(processes: Processes, config: str) -> None:
+    play(processes, config, [ANNOUNCED[0], GIVEN[0], ASSIGNED[0], POLLING[0]], outbound=True)
+
+
 def test_what_makes_a_referee_play_is_found_out_once_and_all_its_matches_are_decided(
-    processes: Processes, config: str, way: str
+    processes: Processes, config: str
 ) -> None:
-    referees = play(processes, config, WAYS[way])
+    ways = {name: way for way, names in WAYS.items() for name in names}
+    referees = play(processes, config, list(ways))
     learned = [(one.agent_id, one.method) for one in processes.events("manager", DispatchLearned)]
-    assert sorted(learned) == sorted((referee_id, way) for referee_id in referees)
+    assert sorted(learned) == sorted((referee_id, ways[one.name]) for referee_id, one in referees.items())
 
 
 def test_a_result_in_other_words_is_understood_and_recorded(processes: Processes, config: str) -> None:

@@ -69,6 +69,18 @@ def test_an_agent_whose_disk_is_full_for_a_while_loses_nothing(processes: Proces
         json.loads(line)
 
 
+def test_nobody_is_called_registered_before_that_is_stored(processes: Processes) -> None:
+    manager = processes.manager(players=3)
+    _fill(manager, 0)
+    player = processes.players(manager, "Ada")
+    manager.said("the journal cannot be written: ")
+    assert "registered, at" not in manager.output
+    _fill(manager, UNLIMITED)
+    player.said("registered as P01")
+    manager.said('player P01 "Ada" registered, at')
+    assert manager.output.count("registered, at") == 1
+
+
 def test_a_log_whose_disk_is_full_stops_nobody(processes: Processes) -> None:
     manager = processes.manager(players=2, log="/dev/full")
     players = processes.players(manager, count=2, log="/dev/full")

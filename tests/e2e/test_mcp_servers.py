@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
-from league_kit.kit import Options
-from league_kit.outcome import Verdict
-from league_kit.runner import check_player
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.driver.kit import Options
+from league.features.kit.runner import check_player
 from tests.kit.defects import failed, told
 from tests.support.mcp_programs import node_program, python_program
 from tests.support.processes import Processes, assert_kept
@@ -180,7 +180,7 @@ def test_who_names_its_version_of_mcp_is_answered_in_it_or_refused_before_anythi
     assert ask(referee.endpoint, "ping", {}, "2025-11-25") == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
     assert ask(referee.endpoint, "ping", {}) == (
         200,
-        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": []}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": [], "live": "live.v1"}},
     )
 
 

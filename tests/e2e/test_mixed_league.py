@@ -30,7 +30,7 @@ UNLUCKY = (
     "CHOOSE_PARITY_REQUEST",
     "an endpoint without a path",
 )
-"""They seem to speak as the documents do, but not to referees by others, which know the other verb and path only."""
+"""They seem to speak as the documents do, but not to third-party referees, which know the other verb and path only."""
 BUSY = "busy now and then"
 
 
@@ -94,9 +94,7 @@ def test_players_that_serve_otherwise_than_they_register_are_found_out_once(proc
 
 def test_players_and_referees_of_every_kind_make_one_league(processes: Processes) -> None:
     config = processes.folder / "league.toml"
-    config.write_text(
-        "start_match_after_s = 0.3\nreferee_patience = 0.3\nmax_referees = 40\nstandings_interval_s = 0.2\n"
-    )
+    config.write_text("move_seconds = 3.0\nretry_delays_s = [0.0]\nmax_referees = 40\nstandings_interval_s = 0.2\n")
     ours = 3 * len(REFEREES)
     conventions = {name: one for name, one in CONVENTIONS.items() if name not in UNLUCKY}
     players = ours + len(conventions)
@@ -104,7 +102,7 @@ def test_players_and_referees_of_every_kind_make_one_league(processes: Processes
     with ExitStack() as stack:
         agents: list[Peer] = [stack.enter_context(make()) for make in REFEREES.values()]
         agents += [stack.enter_context(Peer(name, convention=one)) for name, one in conventions.items()]
-        # With the key it is the operator's own, and plays with those that referees by others cannot call.
+        # With the key it is the operator's own, and plays with those that third-party referees cannot call.
         key = (processes.folder / "enrolment-key").read_text().strip()
         referee = processes.referee(manager, max_concurrent_matches=8, enrolment_key=key)
         for agent in agents:

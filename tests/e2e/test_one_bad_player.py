@@ -121,7 +121,7 @@ def test_bad_players_lose_and_nobody_else(processes: Processes, bad: Mapping[str
     # Whoever answers must have the time to on a busy machine; of silence there is no doubt.
     scale = SCALE if bad in (SILENT, BUSY_FOR_EVER) else SCALE / 4
     # After so many rounds every bad player has met a good one.
-    # So many bad ones at once look like an outage: this league waits for nobody.
+    # No match of this league waits for a silent player.
     rounds = max(2, len(bad))
     manager = processes.manager(players=len(bad) + 2, move_seconds=5, rounds=rounds, outage_minutes=0)
     with ExitStack() as stack:
@@ -135,7 +135,7 @@ def test_bad_players_lose_and_nobody_else(processes: Processes, bad: Mapping[str
 
 
 def test_a_player_killed_in_mid_league_loses_the_rest_and_nobody_else(processes: Processes) -> None:
-    manager = processes.manager(players=4)
+    manager = processes.manager(players=4, outage_minutes=0)
     good = processes.players(manager, count=2)
     # It thinks about its second choice until its opponents to be have seen one of them die.
     pauses = on("CHOOSE_PARITY_CALL", HONEST, Reaction(until="killed"), HONEST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -21,9 +22,15 @@ def _limited(soft: int, hard: int) -> Callable[[], None]:
 
 def _manager(folder: Path, players: int, limit: Callable[[], None]) -> str:
     """What a manager of so many players says on stderr, from its start to its end."""
-    command = [*LEAGUE, "manager", "--port", "0", "--players", str(players), "--until-stdin-closes"]
+    command = [*LEAGUE, "manager", "--port", "0", "--players", str(players)]
     with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit
+        command,
+        cwd=folder,
+        env={**os.environ, "LEAGUE_UNTIL_STDIN_CLOSES": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
     ) as manager:
         assert manager.stdout is not None
         assert manager.stdout.readline().startswith(b"ready: ")

@@ -52,7 +52,7 @@ def assert_in_order(peer: Peer) -> None:
 @pytest.mark.requirement("BROADCAST.order")
 @pytest.mark.requirement("ROUND.players_first")
 def test_rounds_end_in_order_at_every_live_player(processes: Processes) -> None:
-    manager = processes.manager(players=len(PLAYERS) + 1)
+    manager = processes.manager(players=len(PLAYERS) + 1, outage_minutes=0)
     with ExitStack() as stack:
         peers = [stack.enter_context(Peer(name, script)) for name, script in PLAYERS.items()]
         for peer in [*peers, stack.enter_context(Peer("gone", GONE))]:

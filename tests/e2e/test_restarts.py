@@ -264,6 +264,7 @@ def test_a_player_that_comes_back_at_another_port_is_moved_with_its_token_and_to
     ann = processes.players(manager, "Ann", journal=processes.journal("ann"), time_scale=SCALE)
     while not processes.events("ann", Registered):
         assert ann.is_running
+        threading.Event().wait(0.05)  # nobody is told when it is on the disk
     ann.kill()
     stranger = processes.players(manager, "Ann", port=0, time_scale=SCALE)
     assert stranger.wait() == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league.events import EndpointsChanged, LeagueCreated, TrustChanged
+from league.events import LeagueCreated, SettingsChanged
 from tests.support.processes import Option, Processes
 
 MADE_WITH: dict[str, Option] = {"players": 3, "rounds": 2, "profile": "strict", "late": "admit", "league_id": "spring"}
@@ -53,21 +53,20 @@ def test_what_would_make_it_another_league_is_refused(processes: Processes) -> N
 
 def test_a_restart_keeps_the_rule_about_endpoints_and_may_change_it(processes: Processes) -> None:
     journal = processes.journal("manager")
-    assert processes.manager(**MADE_WITH, endpoints="lan", allow_endpoint=("10.1.0.0/16", "lab:8101")).stop() == 0
+    assert processes.manager(**MADE_WITH, endpoints="lan,10.1.0.0/16,lab:8101").stop() == 0
     assert processes.start("manager", journal=journal).stop() == 0
     narrower = processes.start("manager", journal=journal, endpoints="local")
     assert narrower.stop() == 0
-    assert "--endpoints local counts from now on: it was lan" in narrower.lines
-    again = processes.start("manager", journal=journal, endpoints="lan", allow_endpoint=("10.1.0.0/16", "lab:8101"))
+    assert "--endpoints local counts from now on: it was lan,10.1.0.0/16,lab:8101" in narrower.lines
+    again = processes.start("manager", journal=journal, endpoints="lan,10.1.0.0/16,lab:8101")
     assert again.stop() == 0
     assert [line for line in again.lines if "counts from now on" in line] == [
-        "--endpoints lan counts from now on: it was local"
+        "--endpoints lan,10.1.0.0/16,lab:8101 counts from now on: it was local"
     ]
     [created] = processes.events("manager", LeagueCreated)
-    assert created.settings.endpoints == "lan"
-    assert created.settings.allow_endpoint == ("10.1.0.0/16", "lab:8101")
-    changes = [event.endpoints for event in processes.events("manager", EndpointsChanged)]
-    assert changes == ["local", "lan"]
+    assert created.settings.endpoints == ("lan", "10.1.0.0/16", "lab:8101")
+    changes = [event.endpoints for event in processes.events("manager", SettingsChanged)]
+    assert changes == [("local",), ("lan", "10.1.0.0/16", "lab:8101")]
 
 
 @pytest.mark.requirement("TRUST.never_public")
@@ -90,4 +89,4 @@ def test_trust_in_addresses_is_announced_kept_and_never_public(processes: Proces
     assert doubting.stop() == 0
     assert "--trust tokens counts from now on: it was class" in doubting.lines
     assert not any(line.startswith(announced) for line in doubting.lines)
-    assert [event.trust for event in processes.events("manager", TrustChanged)] == ["tokens"]
+    assert [event.trust for event in processes.events("manager", SettingsChanged)] == ["tokens"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from league.events import AgentApplied, SecretReplaced
+from league.events import AgentApplied, OrderCarriedOut
 from league.storage.reading import open_for_reading
 from tests.e2e.test_operator import post
 from tests.support.postgres import PostgresServer
@@ -65,7 +65,9 @@ def test_a_new_admin_token_counts_at_once_and_after_a_kill(processes: Processes,
     refused = processes.run("close", "--manager", manager.endpoint, "--state", processes.folder)
     assert "E023" in refused.stderr, "the command uses the new token"
     with open_for_reading(journal) as reader:
-        assert [event.target for _, event in reader.of_kind(SecretReplaced)] == ["admin"]
+        assert [(event.order, event.target) for _, event in reader.of_kind(OrderCarriedOut)] == [
+            ("rotate-token", "admin")
+        ]
         stored = b"".join(row.body for row in reader.stored_rows() if row is not None)
     assert new.encode() not in stored
     assert new not in "\n".join(line for process in processes.started for line in process.lines)

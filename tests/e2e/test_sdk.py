@@ -43,7 +43,7 @@ def duel(processes: Processes, file: Path, move_seconds: float = 30) -> tuple[Pr
 # --- good players -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "choice"), [("Odd", "odd"), ("Contrarian", "even")])
+@pytest.mark.parametrize(("name", "choice"), [("Contrarian", "even")])
 def test_the_players_of_the_readme_play_as_printed(processes: Processes, name: str, choice: str) -> None:
     file = processes.folder / f"{name.lower()}.py"
     sources = re.findall(r"^```python\n(from league import Player, serve\n.*?)^```$", README, re.DOTALL | re.MULTILINE)
@@ -55,6 +55,25 @@ def test_the_players_of_the_readme_play_as_printed(processes: Processes, name: s
     assert player.lines[0] == f"ready: {player.endpoint}"
     assert player.said("registered as P0")
     assert len(player.said("R1M1: you ")) == 1
+
+
+def test_nobody_needs_to_name_the_game_of_the_league(processes: Processes) -> None:
+    file = write(
+        processes,
+        "first",
+        """
+class First(Player):
+    def move(self, turn):
+        return turn.options[0]
+""",
+    )
+    manager = processes.manager(players=2, game="connect_four")
+    processes.referee(manager, time_scale=SCALE)
+    other = processes.players(manager, "other", strategy="random")
+    player = processes.script(file, manager, time_scale=SCALE)
+    assert (player.wait(), other.wait()) == (0, 0)
+    (result,) = processes.events("manager", ResultAccepted)
+    assert result.status != "TECHNICAL_LOSS"
 
 
 def test_a_player_may_think_asynchronously_and_is_told_how_it_ended(processes: Processes) -> None:
@@ -326,7 +345,7 @@ def test_a_player_is_served_in_a_thread_until_its_league_is_over(processes: Proc
     manager = processes.manager(players=2)
     others = processes.referee(manager), processes.players(manager, strategy="random")
     mine = Threaded("Mine")
-    argv = ["--manager", manager.endpoint, "--port", "0", "--quiet"]
+    argv = ["--manager", manager.endpoint, "--port", "0"]
     thread = threading.Thread(target=serve, args=(mine, argv), daemon=True)
     thread.start()
     thread.join(WATCHDOG_S)

@@ -15,7 +15,7 @@ REFEREES = ("referee", "referee-2")
 
 @pytest.mark.requirement("BROADCAST.holds_up_nothing")
 def test_nobody_waits_for_a_player_that_answers_nothing(processes: Processes) -> None:
-    manager = processes.manager(players=20, referees=2, rounds=ROUNDS)
+    manager = processes.manager(players=20, referees=2, rounds=ROUNDS, outage_minutes=0)
     with Peer("Stone", always(HANG)) as stone:
         stone.register(manager.endpoint)
         good = processes.players(manager, count=19)

@@ -47,8 +47,7 @@ def test_a_referee_that_stood_still_blames_nobody(processes: Processes) -> None:
         sam.saw("CHOOSE_PARITY_CALL")
         referee.signal(signal.SIGSTOP)
         with closing(Pages(manager.endpoint)) as pages:
-            while pages.json("/api/league")["waiting"] != "WAITING_FOR_REFEREE":
-                assert manager.is_running, manager.output
+            manager.until(lambda: pages.json("/api/league")["waiting"] == "WAITING_FOR_REFEREE")
         referee.signal(signal.SIGCONT)
         sam.saw("CHOOSE_PARITY_CALL", 2)
         sam.release("go")
@@ -72,15 +71,14 @@ def test_a_manager_that_stood_still_takes_nothing_away(processes: Processes, sec
 
 
 def test_a_player_that_stood_still_loses_its_own_matches_alone_and_plays_on(processes: Processes) -> None:
-    manager = processes.manager(players=PLAYERS, move_seconds=5, double=True)
+    # No match waits for it: that would take a minute, and test_trouble.py shows it.
+    manager = processes.manager(players=PLAYERS, move_seconds=5, double=True, outage_minutes=0)
     sleepy = processes.players(manager, "sleepy")
     others = processes.players(manager, count=PLAYERS - 1)
     referee = processes.referee(manager, time_scale=SCALE)
-    while not processes.events("manager", ResultAccepted):
-        assert manager.is_running, manager.output
+    manager.until(lambda: processes.events("manager", ResultAccepted))
     sleepy.signal(signal.SIGSTOP)
-    while not _technical(processes):
-        assert manager.is_running, manager.output
+    manager.until(lambda: _technical(processes))
     sleepy.signal(signal.SIGCONT)
     assert (sleepy.wait(), others.wait(), referee.wait(), manager.stop()) == (0, 0, 0, 0)
     results = {one.match_id: one for one in processes.events("manager", ResultAccepted)}

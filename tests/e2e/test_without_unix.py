@@ -70,7 +70,7 @@ def test_a_manager_holds_its_journal_and_ends_cleanly_when_told(tmp_path: Path, 
 
 
 def test_a_killed_manager_leaves_no_lock_behind(tmp_path: Path) -> None:
-    command = [*LEAGUE, "manager", "--port", "0", "--journal", "kept.db", "--until-stdin-closes"]
+    command = [*LEAGUE, "manager", "--port", "0", "--journal", "kept.db"]
     for number in range(2):
         with subprocess.Popen(
             command,

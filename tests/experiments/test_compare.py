@@ -9,7 +9,7 @@ import pytest
 
 import league
 from league.cli.main import main
-from league_experiments.compare import compare
+from league.features.experiments.compare import compare
 
 FILE = """
 from league import Player

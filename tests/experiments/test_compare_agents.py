@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import league
-from league_experiments.compare import compare
+from league.features.experiments.compare import compare
 from tests.support.pages import ROOT, Reader, blocks
 from tests.support.peer import Peer
 from tests.support.processes import Process, Processes

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import filecmp
+import hashlib
 import json
+import os
 import random
 import re
 import shutil
@@ -18,11 +20,11 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
+from league.features.experiments import tournament_command
+from league.features.experiments.merging import merge
+from league.features.experiments.series_store import DIGEST_FIELD, LINES, PLAN
+from league.features.experiments.tournament import tournament
 from league.terminal import CommandError
-from league_experiments import tournament_command
-from league_experiments.merging import merge
-from league_experiments.series_store import DIGEST_FIELD, LINES, PLAN
-from league_experiments.tournament import tournament
 from tests.support.pages import ROOT, blocks
 
 SETTINGS: dict[str, Any] = {"game": "tic_tac_toe", "meetings": 2_500, "seed": 3, "openings": 5, "jobs": 1}
@@ -342,6 +344,39 @@ def test_parts_of_different_plans_are_not_merged(shards: list[Path], tmp_path: P
         merge([shards[0], other], tmp_path / "merged")
     with pytest.raises(CommandError, match="does not hold a part of a tournament"):
         merge([shards[0], tmp_path / "nowhere"], tmp_path / "merged")
+
+
+def with_end(line: bytes, place: int, end: str) -> bytes:
+    """A line of series.jsonl that states another end for a match, with a fresh digest."""
+    record = json.loads(line)
+    del record["digest"]
+    record["ends"] = record["ends"][:place] + end + record["ends"][place + 1 :]
+    body = json.dumps(record, separators=(",", ":")).encode()[:-1]
+    return body + DIGEST_FIELD + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
+
+
+@pytest.mark.parametrize("game", ["even_odd", "tic_tac_toe", "kuhn_poker"])
+def test_an_end_that_contradicts_its_moves_is_not_merged(game: str, tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    tournament(["random", "random"], game=game, meetings=20, seed=1, jobs=1, to=part)
+    (line,) = (part / LINES).read_bytes().splitlines(keepends=True)
+    ends = json.loads(line)["ends"]
+    for place, end in enumerate(ends[:6]):
+        for other in "012345".replace(end, ""):
+            (part / LINES).write_bytes(with_end(line, place, other))
+            with pytest.raises(CommandError, match=f"an end of match {place} that its moves do not have"):
+                merge([part], tmp_path / "merged")
+    (part / LINES).write_bytes(with_end(line, 0, ends[0]))
+    assert merge([part], tmp_path / "merged").document["matches"] == 20
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", [PLAN, LINES])
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(name: str, shards: list[Path], tmp_path: Path) -> None:
+    (shards[1] / name).unlink()
+    os.mkfifo(shards[1] / name)
+    with pytest.raises(CommandError, match="it is not a file"):
+        merge(shards, tmp_path / "merged")
 
 
 def test_contradicting_parts_are_not_merged(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 import league
 from league.cli.main import main
+from league.features.experiments import results
+from league.features.experiments.tournament import TournamentResult, tournament
+from league.features.statistics import tournaments
 from league.terminal import CommandError
-from league_experiments import results
-from league_experiments.tournament import TournamentResult, tournament
-from league_statistics import tournaments
 
 
 @pytest.fixture(scope="module")

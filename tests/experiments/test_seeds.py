@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import league
+from league.features.experiments import sources
+from league.features.experiments.plan import TournamentPlan
+from league.features.experiments.tournament import TournamentResult, tournament
 from league.player.strategies import Turn
-from league_experiments import sources
-from league_experiments.plan import TournamentPlan
-from league_experiments.tournament import TournamentResult, tournament
 
 FILE = "import helper\n\nclass Mine:\n    def choose(self, turn):\n        return helper.pick(turn)\n"
 HELPER = "def pick(turn):\n    return turn.random.choice(turn.options)\n"

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import league
+from league import letters
+from league.letters import Speaker
 from league.machine import Answering, Ping
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import ERRORS, as_error
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.messages import Message
-from league.transport import letters
-from league.transport.letters import Speaker
 from tests.properties.test_foreign_shapes import sent_messages
 from tests.support.fuzzing import Coverage, Mutator
 from tests.support.http_wire import free_port, hang_up, one_answer

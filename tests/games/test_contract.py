@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from random import Random
@@ -28,7 +29,7 @@ from league.games.contract import (
     tie,
     win,
 )
-from league.games.moves import LARGEST_LIST, MoveWire, course, replay
+from league.games.moves import LARGEST_LIST, LARGEST_QUESTION, MoveWire, course, replay, reported_choices
 from league.games.wire_fields import Spoken, heard_by, move_request, packed, talk_in, unpacked
 
 PLAYERS = ("P01", "P02")
@@ -104,13 +105,13 @@ EVENTS = [3, 4, 4, 4, 2, 3]
 def test_every_draw_must_follow_from_the_seed() -> None:
     weights = (1, 2, 3)
     steps = [ChanceStep(weights, draw.event(SEED, *NAME, index, weights)) for index in range(5)]
-    assert draw.proves_all(SEED.hex(), *NAME, steps)
+    assert draw.proves_all(SEED.hex(), None, *NAME, steps)
     for place, step in enumerate(steps):
         wrong = [*steps[:place], ChanceStep(weights, (step.number + 1) % 3), *steps[place + 1 :]]
-        assert not draw.proves_all(SEED.hex(), *NAME, wrong)
-    assert not draw.proves_all(None, *NAME, steps)
-    assert not draw.proves_all("00", *NAME, steps)
-    assert draw.proves_all(None, *NAME, [])
+        assert not draw.proves_all(SEED.hex(), None, *NAME, wrong)
+    assert not draw.proves_all(None, None, *NAME, steps)
+    assert not draw.proves_all("00", None, *NAME, steps)
+    assert draw.proves_all(None, None, *NAME, [])
 
 
 @pytest.mark.parametrize("weights", [(0, 0), (2, -1)])
@@ -324,7 +325,7 @@ def test_a_long_list_of_moves_names_no_players_and_is_proven_all_the_same() -> N
 
 
 def test_bare_moves_of_players_who_moved_together_are_in_the_order_of_their_seats() -> None:
-    game = rock_paper_scissors.best_of(601)
+    game = rock_paper_scissors.best_of(301)
     state = game.rules.start()
     dice = Random(1)
     while game.rules.to_move(state).seats:
@@ -337,6 +338,33 @@ def test_bare_moves_of_players_who_moved_together_are_in_the_order_of_their_seat
     assert outcome is not None
     assert game.wire.verdict(details, PLAYERS).winner == outcome.winner
     assert game.wire.verdict({"moves": [["rock"]]}, PLAYERS).kind == "impossible"
+
+
+def test_a_list_that_is_still_too_long_has_the_places_of_the_moves_among_the_legal_ones() -> None:
+    game = rock_paper_scissors.best_of(701)
+    state = game.rules.start()
+    while game.rules.to_move(state).seats:
+        state = game.rules.play(state, {0: "scissors", 1: "scissors"})
+    details = game.wire.details(state, PLAYERS, technical=False)
+    assert details["moves"] == [[2, 2]] * 701
+    assert game.wire.verdict(details, PLAYERS).kind == "confirmed"
+    assert reported_choices(game.rules, details, PLAYERS)[-1] == {"P01": "scissors", "P02": "scissors"}
+
+
+def test_a_question_after_many_steps_has_as_much_history_as_fits() -> None:
+    class Verbose(Counting):
+        def view(self, state: Count, seat: Seat) -> dict[str, object]:
+            return {"text": "x" * 5_000}
+
+    wire: MoveWire[Count] = MoveWire(Verbose(), public_history=True)
+    state = Count()
+    for number in range(390):
+        state = wire.rules.play(state, {number % 2: f"n{number}"})
+        assert len(json.dumps(wire.context(state, 0), separators=(",", ":"))) < LARGEST_QUESTION + 100
+    shown = wire.context(state, 0)["history"]
+    assert isinstance(shown, list)
+    assert 150 < len(shown) < 250
+    assert shown[-1] == {"B": "n389"}
 
 
 def test_rules_without_the_base_are_refused_with_a_hint() -> None:

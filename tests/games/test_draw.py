@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.games.draw import BOUND, HIGHEST, commitment, number, verify
+from league.games.draw import BOUND, HIGHEST, commitment, number
+from tests.support.checked_draws import verify
 
 SEED = bytes(range(32))
 MATCH = ("league_2025_even_odd", "R1M1", 1)

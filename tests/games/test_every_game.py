@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.games.nim import league_nim
+from league.features.games import connect_four, cop_and_thief, kuhn_poker
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game, Mover, Seat, Verdict, opponent, points
-from league_games import connect_four, cop_and_thief, kuhn_poker
 from tests.support.examples import examples
 
 GAMES = (

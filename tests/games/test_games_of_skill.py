@@ -11,16 +11,16 @@ import pytest
 from msgspec.structs import replace
 
 from league.cli.main import main
+from league.features.experiments.tournament import tournament
+from league.features.games import connect_four, cop_and_thief, kuhn_poker
+from league.features.games.checking import check
+from league.features.games.sub_games import SubGames
 from league.games import registry
 from league.games.contract import SEATS, Game, Seat, opponent
 from league.games.moves import MoveWire
 from league.games.wire_fields import move_request
 from league.player.strategies import Turn
 from league.terminal import CommandError
-from league_experiments.tournament import tournament
-from league_games import connect_four, cop_and_thief, kuhn_poker
-from league_games.checking import check
-from league_games.sub_games import SubGames
 
 PLAYERS = ("P01", "P02")
 

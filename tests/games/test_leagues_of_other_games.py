@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.features.games import connect_four, kuhn_poker
+from league.features.games.kuhn_poker import GAME as KUHN
 from league.games import draw, registry
 from league.games.contract import Game
-from league.manager.assignments import lease_s
+from league.manager.leases import lease_s
 from league.protocol.messages import GameMoveCall, GameOver, MatchResultReport
 from league.settings import LeagueSettings
-from league_games import connect_four, kuhn_poker
-from league_games.kuhn_poker import GAME as KUHN
 from tests.games.test_contract import GAME as BARGAINING
 from tests.support.game_reports import result_of
 from tests.support.managed import LEAGUE, Managed
@@ -150,7 +150,9 @@ def test_a_match_of_poker_is_played_to_its_end_through_restarts_and_is_proven() 
     assert len(rig.of(e.NumberDrawn)) == kuhn_poker.HANDS
     verdict = KUHN.wire.verdict(decided.details, ("P01", "P02"))
     assert verdict.kind == "confirmed"
-    assert draw.proves_all(decided.details["draw_seed"], RIG_LEAGUE, "R1M1", 1, verdict.draws)
+    assert draw.proves_all(
+        decided.details["draw_seed"], decided.details.get("draw_share"), RIG_LEAGUE, "R1M1", 1, verdict.draws
+    )
     assert decided.details["returns"] == dict(zip(("P01", "P02"), verdict.returns, strict=True))
     assert sum(decided.points.values()) == KUHN.scoring.most
     rig.hears_game_over("P01", "P02")

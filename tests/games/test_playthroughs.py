@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from examples.games.nim import league_nim
+from league.features.games import connect_four, cop_and_thief, kuhn_poker
 from league.games import even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game
-from league_games import connect_four, cop_and_thief, kuhn_poker
 
 FILES = Path(__file__).parent / "playthroughs"
 GAMES = {

@@ -12,7 +12,7 @@ import pytest
 
 from league.cli.main import main
 from league.games import even_odd, registry
-from league.games.contract import SEATS
+from league.games.contract import SEATS, safe_name
 
 NIM = Path(__file__).parents[2] / "examples" / "games" / "nim"
 BUILT_IN = ("even_odd", "rock_paper_scissors", "tic_tac_toe", "connect_four", "kuhn_poker", "cop_and_thief")
@@ -189,3 +189,70 @@ def test_a_game_that_fails_to_import_is_shown_with_its_error_wherever_people_loo
         assert told in capsys.readouterr().err
     assert main(["demo", "--players", "2", "--strategy", "no_such_strategy"]) == 2
     assert told in capsys.readouterr().err, "also if another game is played"
+
+
+FAMILY = """
+from league.games.contract import GameFamily, GameStrategy
+from league_nim import RULES, Game, MoveWire, history
+
+
+def game(name):
+    sticks = name.removeprefix("sticks:")
+    if sticks != "fifteen":
+        raise ValueError(f"there is no heap of {sticks}")
+    strategies = {"sticks:first": GameStrategy("takes as few as it may", lambda turn: turn.options[0])}
+    return Game(name, RULES, MoveWire(RULES, history), turns=15, strategies=strategies)
+
+
+FAMILY = GameFamily("sticks", game, lambda: ("sticks:fifteen",))
+"""
+
+
+def install_family(site: Path) -> None:
+    install_nim(site)
+    install(site, "league-sticks", "[league.games]\nsticks = league_sticks:FAMILY\n", league_sticks=FAMILY)
+
+
+def test_one_entry_point_offers_a_family_of_games(site: Path) -> None:
+    install_family(site)
+    game = registry.find("sticks:fifteen")
+    assert game is not None
+    assert game.name == "sticks:fifteen"
+    assert registry.package_of("sticks:fifteen") == "league-sticks"
+    assert registry.known() == (*BUILT_IN, "nim")
+    assert registry.listed() == (*BUILT_IN, "nim", "sticks:fifteen")
+
+
+def test_a_family_says_why_it_has_no_such_game(site: Path) -> None:
+    install_family(site)
+    assert registry.find("sticks:three") is None
+    assert registry.why_unknown("sticks:three") == "there is no heap of three"
+    assert registry.find("sticks") is None
+    assert "sticks:…" in registry.why_unknown("sticks")
+
+
+def test_a_strategy_of_a_family_plays_its_games_and_no_others(
+    site: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_family(site)
+    monkeypatch.chdir(site)
+    both = ["--strategy", "sticks:first,random"]
+    assert main(["tournament", "--game", "sticks:fifteen", *both, "--meetings", "1", "--jobs", "1"]) == 0
+    assert "1 matches of sticks:fifteen" in capsys.readouterr().out
+    assert main(["tournament", "--game", "nim", *both]) == 2
+    assert "'sticks:first' does not play nim; it plays sticks:…" in capsys.readouterr().err
+    assert main(["tournament", "--game", "sticks:fifteen", "--strategy", "sticks:last,random"]) == 2
+    assert "this one has sticks:first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("even_odd", "even_odd"),
+        ("spiel:goofspiel(num_cards=5)", "spiel_goofspiel_num_cards_5"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("spiel:" + "x" * 200, "spiel_" + "x" * 54),
+    ],
+)
+def test_ids_and_folders_have_a_safe_form_of_the_name(name: str, safe: str) -> None:
+    assert safe_name(name) == safe

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from examples.games.nim import league_nim
+from league.features.games import kuhn_poker
+from league.features.games.sub_games import SubGames, SubGameState
 from league.games import even_odd, registry
 from league.games.contract import SEATS, Game, Seat, opponent
 from league.games.even_odd.rules import PARITIES, EvenOddState
 from league.games.wire_fields import move_request
-from league_games import kuhn_poker
-from league_games.sub_games import SubGames, SubGameState
 
 Twins = Callable[[Any, Seat], Iterator[Any]]
 PLAYERS = ("P01", "P02")

@@ -96,6 +96,11 @@ def test_reported_moves_prove_the_winner() -> None:
     assert (verdict.kind, verdict.winner) == ("confirmed", PLAYER_A)
 
 
+def test_moves_may_be_listed_as_their_places_among_the_legal_ones() -> None:
+    verdict = GAME.wire.verdict({"moves": [0, 2, 0, 1, 0]}, PLAYERS)
+    assert (verdict.kind, verdict.winner) == ("confirmed", PLAYER_A)
+
+
 def test_moves_that_stop_before_the_end_are_a_technical_loss() -> None:
     assert GAME.wire.verdict({"moves": moves("0314")}, PLAYERS).kind == "technical"
     assert GAME.wire.verdict({"moves": []}, PLAYERS).kind == "technical"
@@ -115,7 +120,9 @@ def test_without_moves_nothing_is_confirmed() -> None:
         ([{"P03": "0"}], "move 1: not a choice of one of the two players"),
         ([{"P01": 0}], "move 1: not a choice of one of the two players"),
         ([{}], "move 1: to move"),
-        ([0], "move 1: not an object"),
+        ([9], "move 1: 9 is not a choice"),
+        ([True], "move 1: True is not a choice"),
+        ([["0", "1"]], "move 1: not an object"),
         (["9"], "move 1: seat 0 may not play '9'"),
     ],
 )

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from league import letters
 from league.agent.caller import Caller
 from league.machine import Address
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.messages import Message
-from league.transport import letters
 from league.transport.http_client import HttpClient
 from tests.support import dialects as d
 from tests.support.peer import Peer, Received

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from league.calling.delivery import in_words
+from league.letters import HttpReply
 from league.machine import Failure, NoConnection
 from league.protocol.endpoints import EndpointPolicy
 from league.transport.http import look_up
 from league.transport.http_call import TOO_LARGE
 from league.transport.http_client import DEFAULT_LIMITS, CallFailed, HttpClient, PoolLimits
 from league.transport.http_server import App, Limits, Response, Server, serve
-from league.transport.reply import HttpReply
 from league.transport.resolving import LookUp, Resolver
 from tests.support.http_wire import (
     ScriptedServer,
@@ -465,12 +465,12 @@ async def test_ipv6_is_called_like_ipv4() -> None:
         got.append(address)
         return Response(200, body)
 
-    server = await serve("::1", 0, App(post))
-    async with calling() as client:
-        assert (await client.post(f"http://[::1]:{server.port}/mcp", BODY, LONG, LIMIT)).status == 200
-        with refusing("127.0.0.1", server.port):  # the other address of this name
-            assert (await client.post(f"http://localhost:{server.port}/mcp", BODY, LONG, LIMIT)).status == 200
-    await server.close()
+    with refusing_port() as port:  # at the other address of this name
+        server = await serve("::1", port, App(post))
+        async with calling() as client:
+            assert (await client.post(f"http://[::1]:{port}/mcp", BODY, LONG, LIMIT)).status == 200
+            assert (await client.post(f"http://localhost:{port}/mcp", BODY, LONG, LIMIT)).status == 200
+        await server.close()
     assert got == ["::1", "::1"]
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from league.transport.http import AccessPolicy, App, HttpRequest, LaterResponse, Limits, Response
+from league.transport.http import AccessPolicy, App, HttpRequest, Limits, Response
 from league.transport.http_connection import ServerConnection
 from league.transport.http_response import _date_line, whole_answer
 from league.transport.http_router import Router
@@ -320,36 +320,17 @@ async def test_a_request_that_arrives_with_the_end_is_answered() -> None:
         await hang_up(writer)
 
 
-@on_every_loop
-async def test_an_answer_is_made_of_what_a_future_brings() -> None:
-    futures: list[asyncio.Future[bytes]] = []
-
-    def post(body: bytes, _address: str) -> LaterResponse:
-        futures.append(asyncio.get_running_loop().create_future())
-        return LaterResponse(futures[-1], lambda brought: Response(200, body + brought))
-
-    server = await serve("127.0.0.1", 0, App(post))
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    for body in (b"1", b"2", b"3"):  # the first is parsed, the others are recognised
-        writer.write(message(body))
-        await until(lambda: bool(futures))
-        futures.pop().set_result(b"!")
-        assert await one_answer(reader) == (200, body + b"!")
-    await hang_up(writer)
-    await server.close(1)
-
-
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize(("end", "status"), [("bug", 500), ("cancelled", 503), ("close", 503)])
 @on_every_loop
 async def test_without_what_a_future_should_bring_there_is_an_answer(is_known: bool, end: str, status: int) -> None:
     futures: list[asyncio.Future[bytes]] = []
 
-    def post(body: bytes, _address: str) -> LaterResponse | Response:
+    async def post(body: bytes, _address: str) -> Response:
         if body == b"0":
             return Response(200, b"{}")
         futures.append(asyncio.get_running_loop().create_future())
-        return LaterResponse(futures[-1], lambda brought: Response(200, brought))
+        return Response(200, await futures[-1])
 
     server = await serve("127.0.0.1", 0, App(post))
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)

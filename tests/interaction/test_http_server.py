@@ -8,13 +8,14 @@ import errno
 import logging
 import random
 import socket
+import time
 from contextlib import closing
 from typing import cast
 
 import pytest
 
+from league.features.mcp.asgi import asgi_handler
 from league.transport.http import ASGIReceive, ASGIScope, ASGISend
-from league.transport.http_asgi import asgi_handler
 from league.transport.http_connection import ServerConnection
 from league.transport.http_server import (
     REFUSED_AT_ONCE,
@@ -382,6 +383,17 @@ async def test_an_idle_connection_is_closed_after_a_while() -> None:
         said = await exchange(server.port, message(b"{}"))
         assert statuses(said) == [200]
         assert b"connection: close" not in said
+
+
+@on_every_loop
+async def test_a_request_that_came_while_the_server_stood_still_is_answered() -> None:
+    async with serving(Limits(header_s=0.1)) as (server, _):
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            await until(lambda: server.load["connections"] == 1)
+            client.sendall(message(b"{}", b"Connection: close"))
+            time.sleep(0.3)  # noqa: ASYNC251 (a process that is starved or suspended)
+            answer = await asyncio.to_thread(client.recv, 1000)
+    assert statuses(answer) == [200]
 
 
 @on_every_loop

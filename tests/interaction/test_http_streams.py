@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from league.features.mcp.asgi import asgi_handler
 from league.transport.http import (
     ASGIApp,
     ASGIReceive,
@@ -19,7 +20,6 @@ from league.transport.http import (
     Limits,
     StreamingResponse,
 )
-from league.transport.http_asgi import asgi_handler
 from tests.support.http_servers import CLOSE, HOST, message, serving
 from tests.support.http_wire import exchange, hang_up, on_every_loop, statuses, until
 

@@ -17,9 +17,11 @@ from league.agent.agent import Agent, Setup
 from league.cli import operator
 from league.cli.main import main
 from league.events import LeagueSettings
+from league.features.dashboard.dashboard_server import open_dashboard
 from league.hosting.manager_api import other_pages
 from league.hosting.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
+from league.letters import Speaker
 from league.machine import Entry
 from league.manager.league_manager import LeagueManager
 from league.manager.orders import ORDERS
@@ -32,8 +34,6 @@ from league.storage.transcript import LetterNote
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
-from league.transport.letters import Speaker
-from league_dashboard.dashboard_server import open_dashboard
 from tests.support.http_wire import (
     ScriptedServer,
     Visit,

@@ -9,6 +9,7 @@ from typing import Any
 from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.events import LeagueSettings
+from league.letters import Speaker
 from league.machine import Entry, Machine
 from league.manager.league_manager import LeagueManager
 from league.protocol.envelope import Reading
@@ -17,7 +18,6 @@ from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, WriteFailed
 from league.storage.transcript import LetterNote
 from league.transport.http_client import HttpClient
-from league.transport.letters import Speaker
 
 WATCHDOG_S = 60.0
 

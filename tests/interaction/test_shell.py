@@ -20,6 +20,7 @@ from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.calling.rate_limit import Rate, RateLimiter
 from league.events import AgentRegistered, LeagueSettings
+from league.letters import Speaker
 from league.machine import Letter, Step, Undelivered
 from league.manager.league_manager import LeagueManager
 from league.protocol.envelope import Reading, Unsealed
@@ -32,7 +33,6 @@ from league.storage.transcript import STRANGERS, STRANGERS_KEY, strangers_in
 from league.transport.http import Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import App, serve
-from league.transport.letters import Speaker
 from tests.support.journals import locked_by_another
 from tests.support.peer import WATCHDOG_S, Peer, Sent, post
 from tests.support.processes import Processes

@@ -8,14 +8,14 @@ from functools import cache
 
 import pytest
 
+from league import letters
 from league.events import LeagueSettings
+from league.features.audit.promises.evidence import Evidence, RecordedCall
+from league.features.lab.simulation.world import World
 from league.machine import Address, Ping
 from league.protocol.envelope import unseal
 from league.protocol.messages import LeagueQuery
 from league.protocol.tokens import mint
-from league.transport import letters
-from league_audit.promises.evidence import Evidence, RecordedCall
-from league_lab.simulation.world import World
 from tests.support.said import unsaid
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from league_kit.clauses import clauses_for
-from league_kit.outcome import Verdict
-from league_kit.runner import CheckReport
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.clauses import clauses_for
+from league.features.kit.runner import CheckReport
 from tests.support.scripts import Reaction, on
 
 

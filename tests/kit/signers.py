@@ -1,51 +1,47 @@
-"""A player that declared receipts, keeps every clause about them, and has a switch for each way to break one."""
+"""A player that declared a key, keeps every clause about signing, and has a switch for each way to break one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from league.games import draw
+from league.features.kit.driver.messages import MANAGER_KEY
 from league.protocol import tokens
 from league.protocol.errors import PeerError
-from league.protocol.receipts import DECLINED, NOTHING, SCHEME, Signed, receipt_key, seen_in, sign
-from tests.kit.players import GAMES, Conforming, Registration
+from league.protocol.signing.choices import ChoicesStatement, chained
+from league.protocol.signing.keys import SigningKey, sign
+from tests.kit.players import Conforming, Registration
 from tests.support.peer import Received
+from tests.support.player_keys import key_of
 from tests.support.scripts import Object
 
 LEAGUE = "conformance"
 REFEREE = "REF01"
-PARITIES = ("even", "odd")
+
+
+KEY = key_of("Ada")
 
 
 @dataclass
 class Signing(Conforming):
-    """Signs its choices, and protests when it knows better."""
+    """Signs its choices, and asks about its matches after each round."""
 
-    registration: Registration = field(default_factory=lambda: Registration(meta={"receipts": SCHEME}))
-    signs: Callable[[Signed], Signed] = lambda signed: signed
+    registration: Registration = field(default_factory=lambda: Registration(meta={"public_key": KEY.public}))
+    signs: Callable[[ChoicesStatement], ChoicesStatement] = lambda statement: statement
     """Changes the statement before it is signed."""
-    writes: Callable[[str], str] = lambda receipt: receipt
-    """Changes the receipt after it is signed."""
-    key_of: Callable[[str, bytes], bytes] = lambda _, signing_key: signing_key
-    """The key that it signs with: made of K and RK."""
+    writes: Callable[[str], str] = lambda signature: signature
+    """Changes the signature after it is signed."""
+    key: SigningKey = KEY
     derives: bool = True
     """Shows referees derived tokens."""
     gives_in: bool = False
     """Chooses anew when a referee calls a legal choice wrong."""
-    signs_declining: bool = True
-    overlooks: frozenset[str] = frozenset()
-    """What it does not notice: choice, seed and winner in GAME_OVER, and the table after a round."""
-    protest: Mapping[str, object] = field(default_factory=dict)
-    """What it changes in the parameters of its protests."""
     invitations: dict[str, Object] = field(default_factory=dict)
     """By match: the invitation to its newest attempt."""
     choices: dict[tuple[str, int], Object] = field(default_factory=dict)
-    """By match and attempt: what it chose, and its receipt."""
-    winners: dict[str, str] = field(default_factory=dict)
-    """By match, as GAME_OVER said."""
+    """By match and attempt: what it chose, and its signature."""
 
     def enrol(self, manager: str) -> None:
         self._manager = manager
@@ -76,10 +72,8 @@ class Signing(Conforming):
         elif request.kind == "GAME_ERROR" and self.gives_in:
             self.choice = "odd" if self.choice == "even" else "even"
             self.choices.pop((message["match_id"], 1), None)
-        elif request.kind == "GAME_OVER":
-            self._check(message)
-        elif request.kind == "ROUND_COMPLETED" and "table" not in self.overlooks:
-            self.begin(self._check_table())
+        elif request.kind == "ROUND_COMPLETED":
+            self.begin(self._ask())
         invitation = self.invitations.get(str(message.get("match_id")))
         if invitation is not None and self.derives:
             answer["auth_token"] = tokens.derive(
@@ -93,18 +87,12 @@ class Signing(Conforming):
         return answer
 
     def _joined(self, message: Object) -> Object:
-        if message.get("attempt") is None:
-            return {}
-        self.invitations[message["match_id"]] = message
-        if message["game_type"] in GAMES:
-            return {}
-        declined: Object = {"accept": False}
-        if self.signs_declining:
-            declined["receipt"] = self._receipt(message, 0, NOTHING, DECLINED)
-        return declined
+        if message.get("attempt") is not None:
+            self.invitations[message["match_id"]] = message
+        return {}
 
     def _chosen(self, message: Object, answer: Object) -> Object:
-        """The answer to a call: what it chose when it was first asked, with the same receipt."""
+        """The answer to a call: what it chose when it was first asked, with the same signature."""
         invitation = self.invitations.get(message["match_id"])
         if invitation is None:
             return {}
@@ -112,74 +100,31 @@ class Signing(Conforming):
         if place not in self.choices:
             name = "parity_choice" if "parity_choice" in answer else "move_data"
             choice = answer[name] if name == "parity_choice" else answer[name]["choice"]
-            seen = seen_in(message.get("move_request"))
-            receipt = self._receipt(invitation, message.get("turn", 1), seen, choice)
-            self.choices[place] = {name: answer[name], "receipt": receipt}
+            views = chained(None, message.get("move_request"))
+            signature = self._signature(invitation, choice, views)
+            self.choices[place] = {name: answer[name], "signature": signature}
         return self.choices[place]
 
-    def _receipt(self, invitation: Object, turn: int, seen: str, choice: str) -> str:
-        signed = Signed(
-            LEAGUE,
-            invitation["match_id"],
-            invitation["attempt"],
-            invitation["game_type"],
-            self.agent_id,
-            invitation["opponent_id"],
-            turn,
-            invitation.get("draw_commitment") or NOTHING,
-            seen,
+    def _signature(self, invitation: Object, choice: str, views: str | None) -> str:
+        statement = ChoicesStatement(
+            manager_key=MANAGER_KEY,
+            league_id=LEAGUE,
+            match_id=invitation["match_id"],
+            attempt=invitation["attempt"],
+            game_type=invitation["game_type"],
+            player_id=self.agent_id,
+            opponent_id=invitation["opponent_id"],
+            draw_commitment=invitation.get("draw_commitment"),
+            share_commitment=invitation.get("share_commitment", ""),
+            choices=(choice,),
+            views=views,
         )
-        key = tokens.deriver(self.token)
-        signing_key = receipt_key(key, self.agent_id, LEAGUE, signed.match_id, signed.attempt)
-        return self.writes(sign(self.key_of(key, signing_key), self.signs(signed), choice))
+        return self.writes(sign(self.key, self.signs(statement)))
 
-    # --- protesting ---------------------------------------------------------------------------------------------------
-
-    def _check(self, message: Object) -> None:
-        """Compare a result with what it knows."""
-        match_id = message["match_id"]
-        result = message["game_result"]
-        choice = self.choices.get((match_id, result["attempt"]))
-        if choice is None or result["status"] == "TECHNICAL_LOSS":
-            return
-        self.winners[match_id] = result["winner_player_id"]
-        invitation = self.invitations[match_id]
-        promised = invitation.get("draw_commitment")
-        seed = bytes.fromhex(result.get("draw_seed") or "")
-        parity = PARITIES[result["drawn_number"] % 2]
-        contradictions = {
-            "choice": result["choices"][self.agent_id] != choice["parity_choice"],
-            "seed": bool(promised) and draw.commitment(seed, LEAGUE, match_id, result["attempt"]) != promised,
-            "winner": result["choices"][result["winner_player_id"]] != parity,
-        }
-        for name, is_wrong in contradictions.items():
-            if is_wrong and name not in self.overlooks:
-                self.begin(self._protest(invitation, choice, f"the {name} is wrong"))
-                return
-
-    async def _check_table(self) -> None:
-        """Compare the manager's account of its matches with what referees said. It does not look at the table."""
+    async def _ask(self) -> None:
+        """Ask for its matches; register again if the manager no longer knows its token."""
         query: dict[str, Any] = {"message_type": "LEAGUE_QUERY", "league_id": LEAGUE, "query_type": "GET_PLAYER_STATS"}
         sent = await self._call(self._manager, query)
-        for stored in sent.json.get("result", {}).get("data", {}).get("matches", []):
-            match_id = stored["match_id"]
-            outcome = "WIN" if self.winners.get(match_id) == self.agent_id else "LOSS"
-            if match_id in self.winners and stored["outcome"] != outcome:
-                choice = self.choices[match_id, 1]
-                await self._protest(self.invitations[match_id], choice, "the table is wrong")
-
-    async def _protest(self, invitation: Object, choice: Object, why: str) -> None:
-        claim = {"turn": 1, "choice": choice["parity_choice"], "receipt": choice["receipt"]}
-        params = {
-            "match_id": invitation["match_id"],
-            "attempt": invitation["attempt"],
-            "why": why,
-            "receipts": [claim],
-            "draw_commitment": invitation.get("draw_commitment"),
-            **self.protest,
-        }
-        query: dict[str, Any] = {"message_type": "LEAGUE_QUERY", "league_id": LEAGUE, "query_type": "PROTEST"}
-        sent = await self._call(self._manager, {**query, "query_params": params})
         if "error" in sent.json and self.registration.comes_back:
             again = await asyncio.to_thread(self._register, self._manager)
             self.token = again["result"]["auth_token"]

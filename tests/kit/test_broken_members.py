@@ -14,7 +14,6 @@ TIME_SCALE = 2.0
 PAUSE_S = 2.0 / TIME_SCALE
 META = "LEAGUE_REGISTER_REQUEST.player_meta"
 PARAMS = "LEAGUE_QUERY.query_params"
-SIGNED = {"turn": 1, "choice": "even", "receipt": "abc"}
 INVITED, CALLED = "GAME_INVITATION", "CHOOSE_PARITY_CALL"
 
 
@@ -44,22 +43,13 @@ DEFECTS = (
     broken_by(f"{META}.contact_endpoint", **registers(meta={"contact_endpoint": "localhost:8101"})),
     broken_by(f"{META}.protocol_version", **registers(meta={"protocol_version": "9.0.0"})),
     broken_by(f"{META}.conditions", **registers(meta={"conditions": "a large model"})),
-    broken_by(f"{META}.receipts", **registers(meta={"receipts": 1})),
+    broken_by(f"{META}.public_key", **registers(meta={"public_key": 1})),
     broken_by("LEAGUE_QUERY.league_id", **asks(league_id="")),
     broken_by("LEAGUE_QUERY.query_type", **asks(query_type="GET_RICH")),
     broken_by("LEAGUE_QUERY.query_params", **asks(query_params=[])),
     broken_by("LEAGUE_QUERY.query_params.player_id", **asks(query_params={"player_id": 1})),
     broken_by("LEAGUE_QUERY.query_params.round_id", **asks(query_params={"round_id": 0})),
     broken_by(f"{PARAMS}.match_id", **asks(query_params={"match_id": 1})),
-    broken_by(f"{PARAMS}.attempt", **asks(query_params={"attempt": 0})),
-    broken_by(f"{PARAMS}.why", **asks(query_params={"why": ["because"]})),
-    broken_by(f"{PARAMS}.receipts", **asks(query_params={"receipts": "abc"})),
-    broken_by(f"{PARAMS}.receipts[]", **asks(query_params={"receipts": ["abc"]})),
-    *(
-        broken_by(f"{PARAMS}.receipts[].{name}", **asks(query_params={"receipts": [{**SIGNED, name: value}]}))
-        for name, value in (("turn", -1), ("choice", 7), ("receipt", ""))
-    ),
-    broken_by(f"{PARAMS}.draw_commitment", **asks(query_params={"draw_commitment": ""})),
     broken_by("TOKEN.sent", **asks(auth_token=ABSENT)),
     broken_by("", "RPC.integer_ids", note="ids as strings", **registers(rpc={"id": "one"})),
     broken_by("", "REGISTER.again_after_E012", note="stays away", **asks(comes_back=False)),

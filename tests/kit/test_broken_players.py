@@ -114,7 +114,6 @@ DEFECTS = (
     broken_by("GAME_JOIN_ACK.player_id", **says(INVITED, player_id="")),
     broken_by("GAME_JOIN_ACK.arrival_timestamp", **says(INVITED, arrival_timestamp="just now")),
     broken_by("GAME_JOIN_ACK.accept", **says(INVITED, accept="yes")),
-    broken_by("GAME_JOIN_ACK.receipt", **says(INVITED, receipt=1)),
     broken_by("ENVELOPE", script=on(INVITED, Reaction(rpc={"result": "yes"})), time_scale=4.0),
     broken_by("ENVELOPE.message_type", **says(INVITED, message_type="JOINED")),
     broken_by("ENVELOPE.protocol", **says(INVITED, protocol="league.v1")),
@@ -129,7 +128,7 @@ DEFECTS = (
     broken_by("CHOOSE_PARITY_RESPONSE.match_id", **says(CALLED, match_id=ABSENT)),
     broken_by("CHOOSE_PARITY_RESPONSE.player_id", **says(CALLED, player_id=1)),
     broken_by("CHOOSE_PARITY_RESPONSE.provenance", **says(CALLED, provenance="a model")),
-    broken_by("CHOOSE_PARITY_RESPONSE.receipt", **says(CALLED, receipt=["abc"])),
+    broken_by("CHOOSE_PARITY_RESPONSE.signature", **says(CALLED, signature=["abc"])),
     broken_by("CHOOSE_PARITY_RESPONSE.parity_choice", "PLAYER.corrects", **says(CALLED, parity_choice="Even")),
     broken_by(
         "CHOOSE_PARITY_RESPONSE.parity_choice",
@@ -150,7 +149,7 @@ DEFECTS = (
     broken_by("GAME_MOVE_RESPONSE.move_data.choice", **says(MOVED, move_data={**MOVE, "choice": 1})),
     broken_by("GAME_MOVE_RESPONSE.move_data.talk", **says(MOVED, move_data={**MOVE, "choice": "rock", "talk": 1})),
     broken_by("GAME_MOVE_RESPONSE.provenance", **says(MOVED, provenance="a model")),
-    broken_by("GAME_MOVE_RESPONSE.receipt", **says(MOVED, receipt="")),
+    broken_by("GAME_MOVE_RESPONSE.signature", **says(MOVED, signature="")),
     # --- notifications
     broken_by("BROADCAST.acknowledged", script=on("LEAGUE_STANDINGS_UPDATE", HANG), time_scale=5.0),
     broken_by("BROADCAST.acknowledged", note="refused", script=on("ROUND_COMPLETED", refusal(-32601))),

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.driver.kit import Options
+from league.features.kit.driver.record import Probe, parse_answer
+from league.features.kit.driver.wire import RawResponse
+from league.features.kit.runner import CheckReport, check_player
+from league.letters import HttpReply
 from league.protocol.conventions import Convention
-from league_kit.kit import Options
-from league_kit.kit_wire import RawResponse
-from league_kit.outcome import Verdict
-from league_kit.record import Probe, parse_answer
-from league_kit.runner import CheckReport, check_player
 from tests.kit.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.dialects import REST
@@ -241,6 +242,6 @@ def test_a_registration_that_could_not_be_read_is_shown() -> None:
 def test_an_answer_as_events_is_in_the_last_of_them() -> None:
     progress = b'data: {"jsonrpc": "2.0", "method": "notifications/progress"}\n\n'
     answer = b'data: {"jsonrpc": "2.0", "id": 1, "result": {"status": "ACK"}}\n\n'
-    headers = {"content-type": "text/event-stream"}
-    response = RawResponse(at=0.0, status=200, headers=headers, body=progress + answer)
+    reply = HttpReply(200, progress + answer, content_type="text/event-stream")
+    response = RawResponse(at=0.0, reply=reply)
     assert parse_answer(response, Convention.SPEC, {}).fields == {"status": "ACK"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from league_kit.kit import Options
-from league_kit.outcome import Verdict
-from league_kit.runner import CheckReport, check_player
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.driver.kit import Options
+from league.features.kit.runner import CheckReport, check_player
 from tests.kit.defects import failed, told, warned
 from tests.kit.players import Conforming, Registration, checked, checked_member
 from tests.support.http_wire import free_port
@@ -18,13 +18,11 @@ from tests.support.processes import Processes
 from tests.support.scripts import BUSY, HONEST, MATCH_CALLS, Reaction, always, on
 
 FOR_SIGNERS = {
-    "RECEIPT.statement",
-    "RECEIPT.once",
-    "RECEIPT.declined",
-    "PROTEST.player",
+    "SIGNATURE.statement",
+    "SIGNATURE.once",
     "DRAW.one_commitment",
 }
-"""Clauses for players that declared receipts."""
+"""Clauses for players that declared a key."""
 HABITS = {
     "extra fields": always(Reaction(fields={"mood": "sunny", "nested": {"a": [1, None]}}, rpc={"took_ms": 3})),
     "fractions of seconds": always(Reaction(fields={"timestamp": "2025-06-01T10:00:00.123456+00:00"})),

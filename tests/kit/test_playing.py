@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from league_kit.runner import CheckReport
-from league_kit.text import lines
+from league.features.kit.reports.text import lines
+from league.features.kit.runner import CheckReport
 from tests.kit.players import Conforming, checked
 from tests.support.scripts import ABSENT, Reaction, Script, on
 
@@ -31,7 +31,7 @@ def first_line(report: CheckReport) -> str:
         ),
         (
             on("GAME_INVITATION", Reaction(fields={"accept": False})),
-            "would not play in a league: it does not join a match: it declines the invitation. ",
+            "would not play in a league: it does not join a match: it declines the invitation to even_odd. ",
         ),
         (
             on(("GAME_INVITATION", "CHOOSE_PARITY_CALL"), Reaction(posted=True)),
@@ -43,7 +43,7 @@ def first_line(report: CheckReport) -> str:
         ),
         (
             on(("ping", "GAME_INVITATION"), Reaction(status=500, body=b"Internal Server Error")),
-            "would not play in a league: the agent at ",
+            "would not play in a league: it does not join a match: the body of the answer cannot be read: ",
         ),
     ],
     ids=["good", "a field is missing", "wrong case", "declines", "posts", "posts as D0 prints it", "fails"],

@@ -13,12 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 from league.cli.main import main
-from league_kit.checks import player_checks
-from league_kit.documents import json_document, junit_document
-from league_kit.kit_evidence import text_of
-from league_kit.page import html_document
-from league_kit.runner import CheckReport
-from league_kit.text import lines
+from league.features.kit.checks import player_checks
+from league.features.kit.reports.evidence import json_document, text_of
+from league.features.kit.reports.page import html_document, junit_document
+from league.features.kit.reports.text import lines
+from league.features.kit.runner import CheckReport
 from tests.kit.players import Conforming, checked
 from tests.support.http_wire import free_port
 from tests.support.scripts import ABSENT, Reaction, on
@@ -87,7 +86,7 @@ def report_untested(report: CheckReport) -> int:
 
 
 def test_the_junit_file_counts_and_names_every_check(report: CheckReport) -> None:
-    suite = ElementTree.fromstring(junit_document(report)).find("testsuite")
+    suite = ElementTree.fromstring(junit_document(report).encode()).find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == (str(len(player_checks())), "1")
     failure = suite.find("testcase[@name='CHOOSE_PARITY_RESPONSE.parity_choice']/failure")
@@ -115,6 +114,8 @@ def test_the_page_stands_alone_and_takes_nothing_from_players_for_markup(report:
     assert page.links == []
     assert page.tags.count("tr") == 1 + len(player_checks())
     assert "\x1b" not in text
+    assert "GAME_<wbr>JOIN_<wbr>ACK.<wbr>accept" in text
+    assert "<code>" in text
 
 
 def test_tokens_of_others_are_masked_in_evidence() -> None:
@@ -194,7 +195,7 @@ def test_the_plugin_makes_a_test_of_every_check(tmp_path: Path) -> None:
 
 def test_without_its_option_the_plugin_adds_nothing_and_loads_no_kit(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(
-        "import sys\n\ndef test_own():\n    assert 'league_kit.runner' not in sys.modules\n", encoding="utf-8"
+        "import sys\n\ndef test_own():\n    assert 'league.features.kit.runner' not in sys.modules\n", encoding="utf-8"
     )
     done = _pytest(tmp_path, "-q")
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout

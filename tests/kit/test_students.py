@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from league_kit.kit import Options
-from league_kit.outcome import Verdict
-from league_kit.runner import CheckReport, check_player
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.driver.kit import Options
+from league.features.kit.runner import CheckReport, check_player
 from tests.kit.defects import failed, told, warned
 from tests.support.http_wire import free_port
 

@@ -265,7 +265,7 @@ def test_a_bug_of_ours_is_told_in_one_sentence(
     def broken(*_: object) -> None:
         raise RuntimeError("out of ideas")
 
-    monkeypatch.setattr("league_kit.message_verdicts.judge", broken)
+    monkeypatch.setattr("league.features.kit.message_verdicts.judge", broken)
     monkeypatch.delenv("LEAGUE_TRACEBACK", raising=False)
     assert main(["validate", written(tmp_path, {})]) == 1
     assert "RuntimeError: out of ideas" in capsys.readouterr().err
@@ -298,7 +298,7 @@ def test_only_the_command_that_was_asked_for_is_imported(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(cli, "import_module", watched)
     assert main(["validate", "--help"]) == 0
-    assert imported == ["league_kit.validate_command"]
+    assert imported == ["league.features.kit.validate_command"]
 
 
 # --- as people start it -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from league_mcp.bridge import Bridge, events_in
+from league.features.mcp.bridge import Bridge, events_in
 
 WATCHDOG_S = 120.0
 MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}

@@ -171,7 +171,7 @@ def test_players_and_referees_are_mcp_servers_too_and_answer_plain_callers_as_ev
         talk(referee.endpoint, era, look_at_referee)
     assert ask(referee.endpoint, "ping", {}) == (
         200,
-        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": []}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"protocol": "league.v2", "matches": [], "live": "live.v1"}},
     )
 
 

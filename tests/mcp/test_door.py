@@ -14,11 +14,11 @@ import httpx2
 import pytest
 
 from league.calling.rate_limit import Rate
+from league.features.mcp import door as doors
+from league.features.mcp import endpoint as endpoints
+from league.features.mcp.door import McpDoor
+from league.features.mcp.tables import McpCaller, Object, ServerTables, ToolRow, text
 from league.transport.http import DEFAULT_LIMITS, Response
-from league_mcp import door as doors
-from league_mcp import endpoint as endpoints
-from league_mcp.door import McpDoor
-from league_mcp.tables import McpCaller, Object, ServerTables, ToolRow, text
 from tests.support.http_servers import serving
 from tests.support.http_wire import until
 

@@ -9,10 +9,14 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+import jsonschema
 import pytest
 from msgspec import structs
 
 from league import LeagueResult, Standings
+from league.features.mcp import offered_turns
+from league.features.mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
+from league.features.mcp.tables import McpCaller, ServerTables, ToolRow
 from league.hosting import options
 from league.hosting.player_options import PlayerOptions
 from league.hosting.players import load
@@ -20,9 +24,6 @@ from league.player.strategies import TalkLine, Turn
 from league.protocol.errors import PeerError
 from league.protocol.parts import StandingsRow
 from league.terminal import CommandError, console, display
-from league_mcp import offered_turns
-from league_mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
-from league_mcp.tables import McpCaller
 from tests.unit.player.test_strategies import past
 
 LIMIT_S = 60.0
@@ -157,7 +158,7 @@ def test_a_turn_is_told_with_opponent_place_history_and_what_the_game_shows() ->
         assert 'Both players choose "even" or "odd"' in told["turn"]["rules"]
         assert told["turn"]["opponent"] == "P02"
         assert 0 < told["turn"]["seconds_left"] <= 1_000
-        assert len(told["turn"]["history"]) == 10
+        assert len(told["turn"]["past_matches"]) == 10
         assert told["your_place"] == {"rank": 1, "points": 1, "played": 1}
         assert told["last_match"] == {"match_id": match.match_id, "opponent": "P02", "outcome": match.outcome}
         texts = told["text_by_others"]["texts"]
@@ -180,9 +181,9 @@ def test_nothing_that_others_wrote_stands_outside_the_marked_field() -> None:
         told = turns.describe(await turns.next(0))
         texts = told.pop("text_by_others")["texts"]
         assert "operator_close" not in json.dumps(told)
-        assert set(texts) == {"shown", "role", "move_format", "opponent_said", "past_matches", "last_match"}
+        assert set(texts) == {"shown", "in_words", "role", "move_format", "opponent_said", "past_matches", "last_match"}
         written = json.dumps(texts, ensure_ascii=False)
-        assert written.count("operator_close") == 7
+        assert written.count("operator_close") == 9
         assert "\u202e" not in written
 
     turn = structs.replace(
@@ -195,6 +196,44 @@ def test_nothing_that_others_wrote_stands_outside_the_marked_field() -> None:
         history=[past(injected)],
     )
     during(turn, then)
+
+
+def test_the_board_is_told_in_words_and_choices_are_counted_within_a_match() -> None:
+    async def then(turns: OfferedTurns, choosing: asyncio.Task[str]) -> None:
+        first = turns.describe(await turns.next(0))
+        assert first["turn"]["choice_number"] == 1
+        (board,) = first["text_by_others"]["texts"]["in_words"]
+        assert board == "board, counted from 0: 0 is free, 1 is X, 2 is O"
+        turns.answer("R1M1-1", "0")
+        await choosing
+        # The opponent's turns are counted by the referee, too.
+        second = asyncio.create_task(turns.choose(structs.replace(turn, number=3)))
+        assert turns.describe(await turns.next(LIMIT_S))["turn"]["choice_number"] == 2
+        turns.answer("R1M1-2", "0")
+        await second
+        turns.match_over(past("0"), ())
+        again = asyncio.create_task(turns.choose(turn))
+        assert turns.describe(await turns.next(LIMIT_S))["turn"]["choice_number"] == 1
+        again.cancel()
+
+    turn = Turn("tic_tac_toe", past("0").match_id, "P02", ("0",), bytes(32), view={"board": ["", "X", "O"]})
+    during(turn, then)
+
+
+def test_the_three_tools_say_what_they_return_and_keep_to_it() -> None:
+    async def then(turns: OfferedTurns, _: asyncio.Task[str]) -> None:
+        rows = {row.name: row for row in TurnTools(turns, None).offered().rows}
+        assert rows.keys() == {"next_turn", "answer_turn", "play_turn"}
+        message = ToolRow("choose_move", "", "", {}, rows["next_turn"].call)
+        tables = ServerTables("player", tools=tuple(rows.values()), messages=(message,), messages_hidden=True)
+        assert [row.name for row in tables.tools_for(McpCaller())] == list(rows)
+        assert len(json.dumps([row.listed() for row in rows.values()])) < 8_000
+        described = await rows["next_turn"].result(McpCaller(), {})
+        answered = await rows["answer_turn"].result(McpCaller(), {"turn_id": "R1M1-1", "choice": "even"})
+        for name, result in (("next_turn", described), ("answer_turn", answered)):
+            jsonschema.validate(result["structuredContent"], rows[name].listed()["outputSchema"])
+
+    during(TURN, then)
 
 
 def test_whoever_waits_when_the_league_ends_is_told_so() -> None:

@@ -21,9 +21,9 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
-from league_kit.kit import Options
-from league_kit.runner import check_player
-from league_mcp.offered_turns import OVER as TOO_LATE
+from league.features.kit.driver.kit import Options
+from league.features.kit.runner import check_player
+from league.features.mcp.offered_turns import OVER as TOO_LATE
 from tests.kit.defects import failed, told
 from tests.support.language_models import StandIn, stand_in
 from tests.support.mcp_clients import ERAS, call, connected
@@ -162,7 +162,7 @@ def test_without_the_extra_turns_are_played_with_the_tools_of_the_older_era(proc
     hello = ask(player.endpoint, "initialize", {"protocolVersion": "2025-11-25"})
     assert hello["result"]["serverInfo"]["name"] == "agent-league player"
     listed = {one["name"] for one in ask(player.endpoint, "tools/list", {})["result"]["tools"]}
-    assert {"next_turn", "answer_turn", "handle_game_invitation"} <= listed
+    assert listed == {"next_turn", "answer_turn", "play_turn"}
     needs = tool(player.endpoint, "play_turn")
     assert (needs["isError"], "pip install 'agent-league[mcp]'" in needs["content"][0]["text"]) == (True, True)
     referee = processes.referee(manager, game="rock_paper_scissors")

@@ -1,4 +1,4 @@
-"""MCP clients by others that are connected when the manager is killed go on after its restart."""
+"""Third-party MCP clients that are connected when the manager is killed go on after its restart."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from league.protocol.errors import PeerError
-from league_mcp.server import build_server
-from league_mcp.tables import (
+from league.features.mcp.server import build_server
+from league.features.mcp.tables import (
     McpCaller,
     Object,
     ResourceRow,
@@ -23,6 +22,7 @@ from league_mcp.tables import (
     check_arguments,
     structured,
 )
+from league.protocol.errors import PeerError
 from tests.support.mcp_clients import ERAS, call
 
 SCHEMA: Object = {
@@ -111,9 +111,9 @@ def test_a_bug_in_a_tool_or_a_resource_is_logged_and_told_as_ours(era: str, capl
                 await attempt
             assert (told.value.code, told.value.message) == (-32603, "something went wrong here")
 
-    with caplog.at_level(logging.ERROR, "league_mcp"):
+    with caplog.at_level(logging.ERROR, "league.features.mcp"):
         talk(tables, era, work)
-    assert [one.message for one in caplog.records if one.name == "league_mcp.server"] == [
+    assert [one.message for one in caplog.records if one.name == "league.features.mcp.server"] == [
         "the tool stumble failed",
         "the resource test://stumble failed",
     ]

@@ -1,5 +1,5 @@
-"""An MCP client by others: `python client.py URL`, in the environment of any of these packages. It says as JSON what it
-was told by a league manager."""
+"""A third-party MCP client: `python client.py URL`, in the environment of any of these packages. It says as JSON what
+it was told by a league manager."""
 
 import asyncio
 import json

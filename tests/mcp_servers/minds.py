@@ -20,7 +20,7 @@ def asks(tool):
     @tool
     def ask(prompt: str) -> str:
         """Answers a question."""
-        return f"I would take {re.search(r'one of: ([^,.]+)', prompt)[1]}."
+        return f"That is easy.\nMy choice: {re.search(r'one of: ([^,.]+)', prompt)[1].upper()}"
 
 
 def moves(tool):

@@ -1,4 +1,4 @@
-"""An MCP client by others that stays connected: `python session.py KIND URL`, in the environment of its package. It
+"""A third-party MCP client that stays connected: `python session.py KIND URL`, in the environment of its package. It
 calls a tool of a league manager in one session whenever it gets SIGUSR2, and says `called: N` or `failed: WHY`. One of
 the newest era also follows the standings, once a call has told it that somebody is there, and says `following: N`,
 `told: URI` and `lost: WHY`."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from league.cli.player_command import _refuse_foreign_options
+from league.features.minds.asking import AskingPlayer
+from league.features.minds.connecting import entrant
 from league.hosting import options
 from league.hosting.player_options import PlayerOptions
 from league.hosting.players import load
-from league.machine import Considered, NoChoice
-from league.player.strategies import Turn
-from league.terminal import CommandError, console
-from league_minds.asking import AskingPlayer
-from league_minds.connecting import entrant
+from league.player.strategies import Considered, NoChoice, Turn
+from league.terminal import CommandError, Parser, console
 from tests.support.language_models import KEY, StandIn, stand_in
 
 SECONDS = 60.0
@@ -26,11 +25,12 @@ FEW_SECONDS = 3.0
 
 
 def told(server: StandIn | None, model: str, **changed: Any) -> PlayerOptions:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     options.configure(parser, PlayerOptions)
     address = server.base_url if server else "http://127.0.0.1:1/v1"
-    given = {"strategy": "llm", "base_url": address, "model": model, "host": "127.0.0.1", **changed}
-    return options.read(parser.parse_args(flags(given)), PlayerOptions)
+    given = {"strategy": "llm", "base_url": address, "model": model, "host": "127.0.0.1"}
+    chosen = options.read(parser.parse_args(flags(given)), PlayerOptions)
+    return replace(chosen, more={**chosen.more, **changed})
 
 
 def flags(given: Mapping[str, Any]) -> list[str]:
@@ -82,7 +82,7 @@ def test_a_model_that_says_nothing_clear_gets_a_fallback(model: str) -> None:
     assert isinstance(value, Considered)
     assert value.provenance is not None
     assert value.provenance.fallbacks == 1
-    assert len(server.prompts) == 3
+    assert len(server.prompts) == 2
 
 
 def test_a_model_that_is_too_slow_gets_a_fallback_in_time() -> None:
@@ -176,7 +176,7 @@ def test_a_key_that_would_break_the_request_is_refused(monkeypatch: pytest.Monke
     ({"strategy": "llm", "model": "m"}, "--strategy llm needs --base-url and --model"),
 ])  # fmt: skip
 def test_settings_of_models_are_for_models_and_needed_there(changed: dict[str, str], said: str) -> None:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     options.configure(parser, PlayerOptions)
     chosen = options.read(parser.parse_args(flags({**changed, "host": "127.0.0.1"})), PlayerOptions)
 
@@ -196,14 +196,14 @@ def test_a_base_url_that_is_none_is_refused() -> None:
 def test_a_prompt_of_ones_own_is_read_from_a_file_and_stands_on_the_card(tmp_path: Any) -> None:
     file = tmp_path / "prompt.txt"
     file.write_text("Play $game, please.", "utf-8")
-    entrant = load("llm", told(None, "gpt-x", prompt=file, temperature=0.5, no_options=True, corrections=0))
+    entrant = load("llm", told(None, "gpt-x", prompt=file, temperature=0.5))
     card = entrant.conditions or {}
     assert card.pop("prompt_sha256")
     assert card == {
         "model": "gpt-x",
         "provider": "127.0.0.1",
         "prompt": "Play $game, please.",
-        "options_shown": False,
+        "corrections": 1,
         "temperature": 0.5,
     }
     assert entrant.title == "gpt-x"

@@ -11,14 +11,13 @@ import pytest
 
 import league
 from league.events import ChoiceGiven, ConversationKept
-from league.machine import Considered, NoChoice
-from league.player.strategies import Turn
+from league.features.audit.study import problem_in
+from league.features.minds import conversations
+from league.features.minds.conversations import Conversation
+from league.features.minds.scripting import AskedPlayer
+from league.player.strategies import Considered, NoChoice, Turn
 from league.protocol.experiment import Provenance
 from league.terminal import CommandError
-from league_minds import conversations
-from league_minds.audit import problem_in
-from league_minds.conversations import Conversation
-from league_minds.scripting import AskedPlayer
 from tests.support.language_models import StandIn, stand_in
 from tests.support.processes import Processes
 

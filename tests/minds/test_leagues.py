@@ -60,14 +60,14 @@ def wait_for(processes: Processes, kind: type[Event]) -> None:
     raise AssertionError(f"there is no {kind.__name__}")
 
 
-@pytest.mark.requirement("TROUBLE.model")
+@pytest.mark.requirement("TROUBLE.own_account")
 @pytest.mark.requirement("EXPERIMENT.not_rated")
 def test_an_outage_of_the_provider_costs_nobody_a_match_and_fallbacks_are_not_rated(processes: Processes) -> None:
     with stand_in() as server:
         manager = processes.manager(players=4, referees=1, move_seconds=MOVE_S)
         processes.referee(manager)
         join(processes, manager.endpoint, server, "prose")
-        join(processes, manager.endpoint, server, "banana", corrections=0)
+        join(processes, manager.endpoint, server, "banana")
         server.is_down = True
         last = processes.players(manager, "others", count=2)
         wait_for(processes, MatchPaused)
@@ -78,7 +78,7 @@ def test_an_outage_of_the_provider_costs_nobody_a_match_and_fallbacks_are_not_ra
     models = {processes.members()[name]: name for name in ("prose", "banana")}
     assert {one.status for one in processes.events("manager", ResultAccepted)} <= {"WIN", "DRAW"}
     pauses = processes.events("manager", MatchPaused)
-    assert {pause.cause for pause in pauses} == {"model"}
+    assert {pause.cause for pause in pauses} == {"player"}
     assert {pause.player_id for pause in pauses} <= models.keys()
     assert {result.attempt for result in processes.events("manager", ResultAccepted)} == {1}
     stated = {one.agent_id: one.conditions for one in processes.events("manager", ConditionsStated)}

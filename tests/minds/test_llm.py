@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from league.machine import Considered, NoChoice
-from league.player.strategies import Turn
+from league.features.minds.asking import AskingPlayer, Time
+from league.features.minds.chat import ChatCompletions, NoReply, Reply
+from league.features.minds.conversations import digest_of
+from league.features.minds.prompts import Prompt
+from league.features.minds.spending import Budget
+from league.player.strategies import Considered, NoChoice, Turn
 from league.protocol.experiment import Provenance
-from league_minds.asking import AskingPlayer, Time
-from league_minds.chat import ChatCompletions, NoReply, Reply
-from league_minds.conversations import digest_of
-from league_minds.prompts import Prompt
-from league_minds.spending import Budget
 from tests.support.language_models import completion
 
 REFUSED = NoReply("the connection was refused")
@@ -100,7 +99,7 @@ def test_the_temperature_is_sent_if_one_is_set() -> None:
 
 
 def test_a_model_is_corrected_in_the_same_conversation() -> None:
-    script = Script(says("banana"), says("I mean odd"))
+    script = Script(says("banana"), says("I mean **odd**.\nFinal answer: odd"))
     assert made(chosen(script)) == ("odd", Provenance(tokens=24))
     first, second = script.bodies
     assert second["messages"][:1] == first["messages"]
@@ -131,9 +130,9 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
 
 
 @pytest.mark.parametrize("failure", [
-    REFUSED, Reply(500, b"oops"), Reply(503, b""), Reply(403, b'{"error": {"message": "not now"}}'),
+    REFUSED, Reply(500, b"oops"), Reply(503, b""),
     Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
-    Reply(200, b"[]"), Reply(200, b'{"choices": []}'), Reply(301, b""),
+    Reply(200, b"[]"), Reply(200, b'{"choices": []}'),
     Reply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'), Reply(500, b'{"error": "\xff"}'),
 ])  # fmt: skip
 def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: Reply | NoReply) -> None:
@@ -180,7 +179,7 @@ def test_an_outage_after_an_answer_that_could_not_be_read_is_an_outage() -> None
 
 @pytest.mark.parametrize("failure", [
     Reply(401, b'{"error": {"message": "no key"}}'),
-    Reply(401, b""),
+    Reply(401, b""), Reply(400, b""), Reply(402, b""), Reply(403, b""), Reply(404, b""), Reply(301, b""),
     Reply(429, b'{"error": {"message": "pay first", "code": "insufficient_quota"}}', 3.0),
     Reply(429, b'{"error": {"message": "pay first", "type": "insufficient_quota", "code": null}}'),
 ])  # fmt: skip

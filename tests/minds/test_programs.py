@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import league
-from league.machine import Considered, NoChoice
-from league.player.strategies import Turn
+from league.features.minds import conversations
+from league.player.strategies import Considered, NoChoice, Turn
 from league.terminal import CommandError
-from league_minds import conversations
 from tests.minds.test_conversations import asked
 from tests.support.processes import Processes
 
@@ -67,7 +66,7 @@ def test_a_correction_contains_the_whole_conversation(tmp_path: Path) -> None:
     assert value.choice == "odd"
     first, second = conversations.read(value.conversation).exchanges
     assert second.request["prompt"].startswith(first.request["prompt"])
-    assert "no legal choice" in second.request["prompt"]
+    assert "not clear which legal choice" in second.request["prompt"]
 
 
 def test_its_arguments_are_nobodys_business(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from league_lab.simulation.runs import Plan, play
+from league.features.lab.simulation.runs import Plan, play
 from tests.mutations.planted_bugs import BUGS, Bug
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,8 @@ ALWAYS_THE_SAME = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 HUNT = """
 import json
 import sys
-from league_lab.simulation import world
-from league_lab.simulation.runs import Plan, play
+from league.features.lab.simulation import world
+from league.features.lab.simulation.runs import Plan, play
 world.PATIENCE_S = float(sys.argv[3])
 plan = Plan(**json.loads(sys.argv[4]))
 promise = json.loads(sys.argv[5])
@@ -49,8 +49,7 @@ for seed in range(int(sys.argv[1]), int(sys.argv[2])):
 def planted(bug: Bug, folder: Path) -> dict[str, str]:
     """A copy of the package with the bug in it, as an environment to run Python in."""
     shutil.copytree(ROOT / "src", folder / "src")
-    package = "" if bug.file.startswith("league_") else "league"
-    target = folder / "src" / package / bug.file
+    target = folder / "src" / "league" / bug.file
     text = target.read_text("utf-8")
     assert text.count(bug.old) == 1, f"{bug.file} has changed: the bug {bug.name!r} cannot be planted any more"
     target.write_text(text.replace(bug.old, bug.new), "utf-8")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league.letters import HttpReply
 from league.protocol.endpoints import parse
 from league.transport.http_call import CallFailed, ClientConnection, PendingCall, Target
-from league.transport.reply import HttpReply
 
 LIMIT = 20
 TARGET = Target("", parse("http://127.0.0.1/"), "", b"")

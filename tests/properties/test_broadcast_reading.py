@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league import letters
+from league.letters import Speaker
 from league.machine import Address
 from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import MANAGER_LIMIT, encode_body
 from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement, RoundCompleted
 from league.protocol.parts import AnnouncedMatch, StandingsRow
-from league.transport import letters
 from league.transport.broadcast_reading import BroadcastReader
-from league.transport.letters import Speaker
 
 ENVELOPE = seal("league_manager", 1_750_000_000.0, "conv-1")
 ROWS = [

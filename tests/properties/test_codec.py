@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect as ms
 
+from league.features.kit.message_verdicts import judge
 from league.protocol import envelope, strict_json, timestamps
 from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import ERRORS, Family, PeerError
@@ -34,7 +35,6 @@ from league.protocol.jsonrpc import (
 from league.protocol.judge import peel, specs
 from league.protocol.messages import MESSAGES, Message
 from league.protocol.strict_json import MAX_DEPTH, parse
-from league_kit.message_verdicts import judge
 from tests.support.examples import examples
 from tests.support.vectors import raw_of, vectors
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from league.features.mcp import message_schemas as schemas
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
-from league_mcp import message_schemas as schemas
 
 WORDS = (
     r"http:// https:// 127 0x7f 0177 0 1 255 256 . : / @ %31 \ # ? a - _ localhost 8101 65536 é [ ] ::1 ::ffff: "

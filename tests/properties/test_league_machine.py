@@ -73,9 +73,6 @@ class Book:
     def _MatchLost(self, event: e.MatchLost) -> None:  # noqa: N802
         assert self.held.pop(event.match_id)[1] == event.attempt
 
-    def _MatchHeld(self, event: e.MatchHeld) -> None:  # noqa: N802
-        assert self.held.pop(event.match_id)[1] == event.attempt
-
     def _ResultAccepted(self, event: e.ResultAccepted) -> None:  # noqa: N802
         assert self.held.pop(event.match_id) == (event.referee_id, event.attempt), "from whoever holds the match"
         self._decide(event.match_id, event.winner, event.status == "TECHNICAL_LOSS")
@@ -89,8 +86,9 @@ class Book:
     def _ResultVoided(self, event: e.ResultVoided) -> None:  # noqa: N802
         del self.in_force[event.match_id]
 
-    def _PlayerWithdrawn(self, event: e.PlayerWithdrawn) -> None:  # noqa: N802
-        self.withdrawn.add(event.agent_id)
+    def _OrderCarriedOut(self, event: e.OrderCarriedOut) -> None:  # noqa: N802
+        if event.order == "withdraw":
+            self.withdrawn.add(event.target)
 
     def _LeagueFinished(self, event: e.LeagueFinished) -> None:  # noqa: N802
         assert set(self.in_force) == set(self.pairs)
@@ -133,8 +131,8 @@ class LeagueMachine(RuleBasedStateMachine):
         self.silent_from: dict[str, int] = {}
 
     def happened(self, event: e.Event) -> None:
-        if isinstance(event, e.PlayerWithdrawn):
-            self.silent_from[event.agent_id] = len(self.league.sent)
+        if isinstance(event, e.OrderCarriedOut) and event.order == "withdraw":
+            self.silent_from[event.target] = len(self.league.sent)
 
     @initialize(
         players=st.integers(2, 6),

@@ -10,7 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec import structs
 
 from league.events import ChoiceGiven, ChoiceRefused, Event, GameEnded, InvitationAnswered
-from league.machine import Ask, Considered, NoChoice, Step
+from league.machine import Ask, Step
+from league.player.strategies import Considered, NoChoice
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
 from league.protocol.experiment import Provenance

@@ -68,6 +68,10 @@ def test_the_shared_files_are_where_the_documents_look(league: Path, tmp_path: P
     history = load(data / "players" / "P01" / "history.json")
     assert all(set(one) >= HEAD for one in (agents, standings, match, history))
     assert [one["agent_id"] for one in agents["referees"]] == ["REF01"]
+    assert [one["referee_id"] for one in agents["referees"]] == ["REF01"]
+    assert {one["player_id"]: one["contact_endpoint"] for one in agents["players"]} == {
+        one["agent_id"]: one["endpoint"] for one in agents["players"]
+    }
     assert len(standings["standings"]) == 3
     assert {"lifecycle", "transcript", "result"} <= set(match)
     assert match["result"]["outcome"] == "WIN"

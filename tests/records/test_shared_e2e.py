@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import ResultAccepted
-from league_records.shared_files import NO_LETTERS
+from league.features.records.shared_files import NO_LETTERS
 from tests.support.peer import Peer
 from tests.support.processes import Process, Processes
 from tests.support.scripts import HONEST, Reaction, on
@@ -42,7 +42,7 @@ def exported(processes: Processes) -> Files:
         one["result"]["evidence"] = None
         # A referee's record has both in its events; the report, which the manager keeps, repeats them.
         del one["result"]["details"]["draw_commitment"]
-        one["result"]["details"].pop("receipts", None)
+        one["result"]["details"].pop("signatures", None)
     return files
 
 
@@ -153,9 +153,9 @@ def test_a_league_does_not_wait_for_a_folder_that_cannot_be_written(processes: P
 
 @pytest.mark.requirement("FILES.by_default")
 def test_a_manager_keeps_its_files_beside_its_journal_unless_told_not_to(processes: Processes, tmp_path: Path) -> None:
-    for name, told in (("kept", None), ("none", True)):
+    for name, told in (("kept", None), ("none", "")):
         journal = tmp_path / name / "journal.db"
-        manager = processes.manager(players=2, league_id=name, journal=journal, no_shared=told)
+        manager = processes.manager(players=2, league_id=name, journal=journal, shared=told)
         assert manager.stop() == 0
     assert set(read(tmp_path / "kept")) == {"SHARED/data/leagues/kept/standings.json"}
     assert read(tmp_path / "none") == {}

@@ -11,13 +11,13 @@ from threading import Event as Flag
 import pytest
 
 from league.events import Event
+from league.features.records import sharing
+from league.features.records.file_folds import TranscriptReader
+from league.features.records.shared_files import File, path_of
+from league.features.records.sharing import SharedFiles, Sharing
 from league.machine import Entry
 from league.storage.sqlite import Settings, SqliteJournal
 from league.storage.volatile import VolatileJournal
-from league_records import sharing
-from league_records.file_folds import TranscriptReader
-from league_records.shared_files import File, path_of
-from league_records.sharing import SharedFiles, Sharing
 from tests.support.journals import WATCHDOG_S, Notices, entry
 
 NEVER = 3600.0

@@ -15,15 +15,15 @@ from scipy import stats
 
 from league.cli.main import main
 from league.events import ResultAccepted
+from league.features.games import kuhn_poker
+from league.features.statistics import analysis
+from league.features.statistics.analysis import analyse, referee_draws
+from league.features.statistics.chance import coin_tosses, holm, no_lead, uniform
+from league.features.statistics.observations import Observation, Observations, observe
+from league.features.statistics.points import points_table
+from league.features.statistics.statistics_tables import MODELS
+from league.features.statistics.statistics_words import EXPLAINED
 from league.reports.journals import replay
-from league_games import kuhn_poker
-from league_statistics import analysis
-from league_statistics.analysis import analyse, referee_draws
-from league_statistics.chance import coin_tosses, holm, no_lead, uniform
-from league_statistics.observations import Observation, Observations, observe
-from league_statistics.points import points_table
-from league_statistics.statistics_tables import MODELS
-from league_statistics.statistics_words import EXPLAINED
 from tests.support.game_reports import result_of
 from tests.support.managed import LEAGUE, Managed
 from tests.support.simulated_results import observed

@@ -12,10 +12,10 @@ import pytest
 
 import league
 from league.cli.pages import Pages
+from league.features.statistics.analysis import analyse, document
+from league.features.statistics.observations import observe
 from league.hosting import background
 from league.reports.journals import replay
-from league_statistics.analysis import analyse, document
-from league_statistics.observations import observe
 
 PATH = "/api/statistics"
 

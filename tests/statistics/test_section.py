@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from league.features.dashboard.league_view import league_view
+from league.features.dashboard.rendering import Links, Renderer
+from league.features.dashboard.sections import sections_of
+from league.features.statistics import analysis
+from league.features.statistics.observations import observe
+from league.features.statistics.section import StatisticsView, statistics_view
+from league.features.statistics.statistics_tables import POINTS, RATING
+from league.features.statistics.statistics_words import EXPLAINED
 from league.manager.league_manager import LeagueManager
-from league_dashboard.league_view import league_view
-from league_dashboard.rendering import Links, Renderer
-from league_dashboard.sections import sections_of
-from league_statistics import analysis
-from league_statistics.observations import observe
-from league_statistics.section import StatisticsView, statistics_view
-from league_statistics.statistics_tables import POINTS, RATING
-from league_statistics.statistics_words import EXPLAINED
 from tests.statistics.test_analysis import throwing
 from tests.support.managed import Managed
 

@@ -13,7 +13,8 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from league.events import AgentRegistered, Event
+from league import letters
+from league.events import AgentRegistered, Event, OrderCarriedOut
 from league.machine import (
     Acknowledged,
     Address,
@@ -35,7 +36,6 @@ from league.protocol.envelope import Profile, Reading, Unsealed, unseal
 from league.protocol.errors import PeerError
 from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse
 from league.storage.journal import decode, encode
-from league.transport import letters
 from tests.support.said import unsaid
 
 Object = dict[str, Any]
@@ -223,6 +223,10 @@ class Bench(Generic[M, What]):
     def of(self, kind: type[Some]) -> list[Some]:
         """The events of a kind."""
         return [event for event in self.journal if isinstance(event, kind)]
+
+    def orders(self, order: str) -> list[OrderCarriedOut]:
+        """The orders of this name that were carried out."""
+        return [event for event in self.of(OrderCarriedOut) if event.order == order]
 
     def said(self, kind: type[Said], to: str | None = None) -> list[Said]:
         """The messages of a kind that were sent."""

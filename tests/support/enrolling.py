@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from league import letters
 from league.calling.engine import Calls
 from league.calling.role import Context
 from league.calling.timers import Timers
@@ -15,7 +16,6 @@ from league.protocol import tokens
 from league.protocol.envelope import Profile, Reading, unseal
 from league.protocol.messages import LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.transport import letters
 
 START = 1_750_000_000.0
 MANAGER = "http://127.0.0.1:8000/mcp"
@@ -59,7 +59,10 @@ class Agent:
         book = PeerBook(self._happened, lambda: self.profile == "strict")
         keep_secret = secrets.__setitem__
         context = Context(self.calls, self.timers, secrets, bytes, self._happened, lambda *_: None, keep_secret, book)
-        self.membership = Membership(self.meta, self.manager, context, find_key=self.keys.get)
+        self.games: set[str] = set()
+        self.membership = Membership(
+            self.meta, self.manager, context, find_key=self.keys.get, may_play=self.games.__contains__
+        )
         self.registration = self.membership.registration
 
     def _happened(self, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""Managers by others: small leagues, really run. What one answers, what ids it gives and how it assigns is data.
+"""Third-party managers: small leagues, really run. What one answers, what ids it gives and how it assigns is data.
 
 They ask once, believe every report of the referee they gave the match to, and keep a plain table.
 """

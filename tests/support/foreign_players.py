@@ -1,4 +1,4 @@
-"""Players by others: each speaks one convention, or has one habit, and is a good player otherwise."""
+"""Third-party players: each speaks one convention, or has one habit, and is a good player otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Referees by others: they run real Even/Odd matches. How one learns of them and what it reports is data.
+"""Third-party referees: they run real Even/Odd matches. How one learns of them and what it reports is data.
 
 They invite by the documents' verbs, ask once and never again, and believe what they are told.
 """

@@ -19,10 +19,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LEFT_OUT = ("league.__main__", "league_workshop.starters", "league_kit.pytest_plugin")
+LEFT_OUT = ("league.__main__", "league.features.workshop.starters", "league.features.kit.pytest_plugin")
 """Programs of their own, and what needs pytest."""
 
 
@@ -162,4 +163,6 @@ if __name__ == "__main__":
     _import_all()
     _arguments = _serve(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[1:] = _arguments
+    # New interpreters import the main module of their parent, and find nothing of ours in its folder.
+    sys.modules["__main__"].__spec__ = find_spec("league.__main__")
     sys.exit(import_module("league.cli.main").main())

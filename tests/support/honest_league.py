@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league import events as e
+from league.features.audit.promises.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
 from league.protocol.timestamps import write
-from league_audit.promises.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
 
 Object = dict[str, Any]
 LEAGUE = "spring"
@@ -265,7 +265,7 @@ class _League:
         self.ask_for_standings()
         if round_id == 1 and self.script.withdrawn:
             self.withdrawn.add(self.script.withdrawn)
-            self.happened(LM, e.PlayerWithdrawn, agent_id=self.script.withdrawn, key="w1")
+            self.happened(LM, e.OrderCarriedOut, order="withdraw", target=self.script.withdrawn, key="w1")
 
     def void(self, match: Match) -> None:
         self.happened(LM, e.ResultVoided, match_id=match.match_id, key=f"void {match.match_id}")

@@ -9,6 +9,7 @@ import inspect
 import random
 import socket
 import ssl
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,15 @@ def on_every_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
 
     @functools.wraps(test)
     def run(loop: str, **arguments: object) -> None:
-        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner = asyncio.Runner(loop_factory=LOOPS[loop])
+        try:
             runner.run(_leaves_nothing(test(**arguments)))
+        finally:
+            # A test that failed may leave a server open. uvloop warns of it; where warnings are errors, uvloop does not
+            # close the server then, and waits for it forever.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                runner.close()
 
     wanted = inspect.signature(test).parameters.values()
     mine = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)

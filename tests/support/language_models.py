@@ -64,6 +64,7 @@ TROUBLE: Mapping[str, Said] = {
     "busy": Said(BUSY, 429),
     "spent": Said(SPENT, 429),
     "page": Said("<html>Welcome</html>"),
+    "oversized": Said("x" * 2_000_000),
     "moved": Said("", 301, {"Location": "/v2"}),
 }
 
@@ -102,6 +103,9 @@ class StandIn(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.key, self.is_down, self.is_closing = key, False, threading.Event()
         self.requests: list[dict[str, Any]] = []
+        self.refuses_after: tuple[int, int] | None = None
+        """After so many requests, everything gets this status."""
+        self.fails_once_in = 0
 
     @property
     def base_url(self) -> str:
@@ -128,7 +132,14 @@ class StandIn(ThreadingHTTPServer):
         messages = [one["content"] for one in request["messages"]]
         if request["model"] == "stream-only" and not request["stream"]:
             return Said({"error": {"message": "this model needs stream=true"}}, 400)
-        return self._behave(request["model"], messages[0], messages[-1])
+        return self._failure() or self._behave(request["model"], messages[0], messages[-1])
+
+    def _failure(self) -> Said | None:
+        if self.refuses_after is not None and len(self.requests) > self.refuses_after[0]:
+            return Said(UNKNOWN, self.refuses_after[1])
+        if self.fails_once_in and len(self.requests) % self.fails_once_in == 0:
+            return Said(ERROR, 500)
+        return None
 
     def _behave(self, model: str, first: str, last: str) -> Said:
         option = option_in(first)

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NETWORK = "10.77.0"
+HOME = "192.168.1"
+"""Every home has the same network, as real ones do."""
 ADVICE = "machines of their own take root on Linux, and the program `ip`"
 _START_S = 20.0
 
@@ -42,7 +44,11 @@ class _Namespace:
         return ("nsenter", f"--net={self.path}")
 
     def ip(self, arguments: str) -> None:
-        subprocess.run([*self.inside, "ip", *arguments.split()], check=True)
+        self.run("ip", *arguments.split())
+
+    def run(self, *command: str) -> None:
+        """Run a command there."""
+        subprocess.run([*self.inside, *command], check=True)
 
     def end(self) -> None:
         self._holder.kill()
@@ -70,6 +76,38 @@ class Machine(_Namespace):
     def connect(self) -> None:
         """Plug its cable in again."""
         self._hub.ip(f"link set {self._port} up")
+
+
+class Home(_Namespace):
+    """A machine behind a router of its own: it reaches the others, by the router's address, and nobody reaches it."""
+
+    def __init__(self, router: Machine) -> None:
+        super().__init__()
+        self.address = f"{HOME}.2"
+        self._router = router
+        router.ip(f"link add inside type veth peer name eth0 netns {self.pid}")
+        router.ip(f"address add {HOME}.1/24 dev inside")
+        router.ip("link set inside up")
+        self.ip("link set lo up")
+        self.ip(f"address add {self.address}/24 dev eth0")
+        self.ip("link set eth0 up")
+        self.ip(f"route add default via {HOME}.1")
+        router.run("sysctl", "-q", "net.ipv4.ip_forward=1")
+        router.run("iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "eth0", "-j", "MASQUERADE")
+        router.run("iptables", "-A", "FORWARD", "-i", "eth0", "-m", "state", "--state", "NEW,INVALID", "-j", "DROP")
+
+    def cut_off(self) -> None:
+        """Its router loses the line. Connections are not closed."""
+        self._router.cut_off()
+
+    def connect(self) -> None:
+        """The line is back."""
+        self._router.connect()
+
+
+def have_routers() -> bool:
+    """True if machines can be put behind routers."""
+    return are_possible() and shutil.which("iptables") is not None
 
 
 @contextmanager

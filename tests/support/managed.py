@@ -20,6 +20,7 @@ from league.protocol.messages import (
     RegisterResponse,
     RoundAnnouncement,
 )
+from league.settings import HouseRules
 from league.storage.journal import decode, encode
 from tests.support import bench
 from tests.support.bench import Object as Object
@@ -34,6 +35,10 @@ KEY = "the enrolment key of a test"
 FIRST_COMES_FIRST = f"{0x13D9:064x}"
 """By this seed the lot for the first match of a round falls on the first of two or three equal referees."""
 
+SIGNING_SECRET = bytes(range(32)).hex()
+MANAGER_KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
+"""The public key of this secret."""
+
 
 def settings(**changed: Any) -> e.LeagueSettings:
     return e.LeagueSettings(**{"league_id": LEAGUE, **changed})
@@ -46,8 +51,11 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
     answers_first_probe = True
     holders_answer = False
     """True if the agents that have a name answer when another one wants it."""
+    is_live = True
+    """True if referees declare `live.v1`."""
 
     def __init__(self, now: float = NOW, secrets: Mapping[str, str] | None = None, **changed: Any) -> None:
+        self.house = HouseRules(**{name: changed.pop(name) for name in HouseRules.__struct_fields__ if name in changed})
         self.settings = settings(**changed)
         self.outgoing: list[Outgoing] = []
         self.tokens: dict[str, str] = {}
@@ -57,12 +65,24 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         super().__init__(
             now,
             self.settings.profile,
-            secrets={"enrolment_key": KEY, "assignment_seed": FIRST_COMES_FIRST, **(secrets or {})},
+            secrets={
+                "enrolment_key": KEY,
+                "assignment_seed": FIRST_COMES_FIRST,
+                "signing_secret": SIGNING_SECRET,
+                **(secrets or {}),
+            },
         )
         self.take(self.manager.resume(self.now))
 
     def _new(self) -> LeagueManager:
-        return LeagueManager(self.settings, self._chance, self.secrets, open_book=PeerBook, open_giving=GatewayGiving)
+        return LeagueManager(
+            self.settings,
+            self._chance,
+            self.secrets,
+            house=self.house,
+            open_book=PeerBook,
+            open_giving=GatewayGiving,
+        )
 
     def _chance(self, count: int) -> bytes:
         self._drawn += 1
@@ -188,7 +208,7 @@ class Managed(bench.Bench[LeagueManager, Message | Ping]):
         if not agent_id.startswith("REF"):
             return Pong()
         held = self.manager.ledger.in_play.holdings.get(agent_id, {})
-        return Pong(tuple((one, self.manager.ledger.matches[one].attempt) for one in held))
+        return Pong(tuple((one, self.manager.ledger.matches[one].attempt) for one in held), is_live=self.is_live)
 
     def operate(self, order: str, target: str = "", key: str | None = None) -> Replied | None:
         self._orders += 1

@@ -15,11 +15,8 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from league.protocol.errors import PeerError
-from league.transport.http import App, Response, loop_factory
-from league.transport.http_server import serve
-from league_mcp.door import McpDoor
-from league_mcp.tables import (
+from league.features.mcp.door import McpDoor
+from league.features.mcp.tables import (
     McpCaller,
     Object,
     PromptRow,
@@ -30,6 +27,9 @@ from league_mcp.tables import (
     text,
     user_says,
 )
+from league.protocol.errors import PeerError
+from league.transport.http import App, Response, loop_factory
+from league.transport.http_server import serve
 
 Call = Callable[[McpCaller, Object], Awaitable[Any]]
 

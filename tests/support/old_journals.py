@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.pages import ROOT
 
 JOURNALS = ROOT / "tests" / "data" / "journals"
-OLD_FORMATS = (1, 2, 3)
+OLD_FORMATS = (2, 3, 4)
 
 
 def unpack(number: int, league: str, folder: Path) -> Path:

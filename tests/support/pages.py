@@ -12,6 +12,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +100,7 @@ class Reader:
         # Bound and not listening: whoever calls here is refused, and nobody else can take the port.
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
+        weakref.finalize(self, self._nowhere.close)
 
     def follow(self, some: Iterable[Block]) -> None:
         """Do what these blocks say; whatever comes out otherwise than shown is an AssertionError."""

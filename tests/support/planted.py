@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from league.events import Event
-from league_audit.promises import PROMISES, Evidence, RecordedCall, check
+from league.features.audit.promises import PROMISES, Evidence, RecordedCall, check
 
 Some = TypeVar("Some", bound=Event)
 

@@ -123,7 +123,7 @@ def _replace_value(connection: sqlite3.Connection, seq: int, dice: random.Random
 
 
 def _change_column(connection: sqlite3.Connection, seq: int, dice: random.Random) -> None:
-    change_made = dice.choice(("at = at + 1", "kind = 'LeagueClosed'", "entry = entry + 1", "digest = zeroblob(32)"))
+    change_made = dice.choice(("at = at + 1", "kind = 'LeagueEnded'", "entry = entry + 1", "digest = zeroblob(32)"))
     connection.execute(f"UPDATE events SET {change_made} WHERE seq = ?", (seq,))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from league.games import draw
 from league.gateway.book import PeerBook
 from league.machine import Step
 from league.player.competitor import Competitor
@@ -14,6 +15,7 @@ from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
 from league.protocol.messages import Message
 from league.protocol.parts import PlayerMeta
+from league.protocol.signing.keys import signing_key
 from tests.support.bench import Bench, Object
 
 LEAGUE = "spring"
@@ -21,7 +23,9 @@ ME = "P01"
 TOKEN = tokens.mint(ME, bytes(range(32)))
 KEY = tokens.deriver(TOKEN)
 START = 1_750_000_000.0
+SHARE = bytes(range(64, 96))
 MANAGER_URL = "http://127.0.0.1:8000/mcp"
+MANAGER_KEY = signing_key(bytes(range(32, 64))).public
 META = PlayerMeta(
     display_name="Ada",
     version="1.0.0",
@@ -33,10 +37,10 @@ META = PlayerMeta(
 class Rig(Bench[Competitor, Message]):
     """Drives one player and keeps all that leaves it. `derived`: senders show the tokens our manager derives."""
 
-    def __init__(self, profile: Profile = "compat", derived: bool = True, receipts: bool = False) -> None:
+    def __init__(self, profile: Profile = "compat", derived: bool = True, signs: bool = False) -> None:
         self.derived = derived
-        self.receipts = receipts and derived
         self.meta = META
+        self.manager_key = MANAGER_KEY if signs and derived else ""
         super().__init__(START, profile)
 
     def _new(self) -> Competitor:
@@ -66,8 +70,8 @@ class Rig(Bench[Competitor, Message]):
     def accepted(self, token: str | None = TOKEN) -> Object:
         scheme = "derived" if self.derived else None
         named: Object = {"player_id": ME, "league_id": LEAGUE, "auth_token": token, "token_scheme": scheme}
-        if self.receipts:
-            named["receipts"] = "receipt.v1"
+        if self.manager_key:
+            named["manager_key"] = self.manager_key
         return self.envelope("LEAGUE_REGISTER_RESPONSE", status="ACCEPTED", reason=None, **named)
 
     def tick(self) -> Step:
@@ -115,7 +119,9 @@ class Rig(Bench[Competitor, Message]):
     def invitation(
         self, match_id: str = "R1M1", attempt: int | None = 1, referee: str = "REF01", **changed: Any
     ) -> Object:
-        seat = {"role_in_match": "PLAYER_A", "opponent_id": "P02", "player_id": ME, **_told(attempt)}
+        seat: Object = {"role_in_match": "PLAYER_A", "opponent_id": "P02", "player_id": ME, **_told(attempt)}
+        if self.manager_key:
+            seat["share_commitment"] = promise_of(match_id, attempt or 1)
         match = {"league_id": LEAGUE, "round_id": 1, "game_type": "even_odd", **seat}
         return {**self.from_referee("GAME_INVITATION", match_id, attempt, referee), **match, **changed}
 
@@ -177,8 +183,10 @@ class Rig(Bench[Competitor, Message]):
         return {**self.from_referee("GAME_OVER", match_id, attempt, referee), **ended, **changed}
 
     def announcement(self, round_id: int = 1, **changed: Any) -> Object:
-        match = {"match_id": f"R{round_id}M1", "game_type": "even_odd", "player_A_id": ME, "player_B_id": "P02"}
-        matches = [{**match, "referee_endpoint": "http://127.0.0.1:8001/mcp"}]
+        match: Object = {"match_id": f"R{round_id}M1", "game_type": "even_odd", "player_A_id": ME, "player_B_id": "P02"}
+        if self.manager_key:
+            match |= {"attempt": 1, "share_commitment": promise_of(match["match_id"], 1)}
+        matches: list[Object] = [{**match, "referee_endpoint": "http://127.0.0.1:8001/mcp"}]
         return self.from_manager("ROUND_ANNOUNCEMENT", **{"round_id": round_id, "matches": matches, **changed})
 
     def announced_without_tokens(self, **changed: Any) -> Object:
@@ -202,6 +210,11 @@ class Rig(Bench[Competitor, Message]):
         champion = {"player_id": "P02", "display_name": "Bo", "points": 3}
         end = {"total_rounds": 1, "total_matches": 1, "champion": champion, "final_standings": []}
         return self.from_manager("LEAGUE_COMPLETED", **{**end, **changed})
+
+
+def promise_of(match_id: str, attempt: int) -> str:
+    """What the manager promises for an attempt."""
+    return draw.commitment(SHARE, LEAGUE, match_id, attempt)
 
 
 def _told(attempt: int | None) -> Object:

@@ -12,12 +12,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
-from league.events import AgentRegistered, Event
+from league.events import AgentRegistered, Event, OrderCarriedOut
+from league.hosting.options import options_of
+from league.hosting.settings_file import ROLES
 from league.storage.reading import open_for_reading
 from tests.support.fork_server import Forked
 
@@ -42,6 +46,7 @@ class Slow(Player):
 """
 
 E = TypeVar("E", bound=Event)
+Found = TypeVar("Found")
 Option = str | int | float | bool | Path | tuple[str, ...] | None
 
 
@@ -130,6 +135,19 @@ class Process:
     def _is_talking(self) -> bool:
         return any(one.is_alive() for one in self._readers) and self.is_running
 
+    def until(self, look: Callable[[], Found]) -> Found:
+        """What is found at last. It is looked for whenever the page of this manager changes, and not more often: a test
+        that looks again at once takes a processor away from the league that it waits for."""
+        deadline = time.monotonic() + WATCHDOG_S
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=WATCHDOG_S)) as connection:
+            connection.request("GET", "/api/events")
+            feed = connection.getresponse()
+            while not (found := look()):
+                assert time.monotonic() < deadline, self.output
+                while (line := feed.readline()) != b"\n":
+                    assert line, self.output
+        return found
+
     @property
     def endpoint(self) -> str:
         """Where it serves; of several members in one process, the first."""
@@ -192,12 +210,24 @@ class Processes:
         return [line for one in self.started for line in one.lines if any(sign in line for sign in SIGNS_OF_BUGS)]
 
     def begin(self, command: str, label: str = "", inside: Sequence[str] = (), /, **options: Option) -> Process:
-        """Start a command: `max_referees=3` is `--max-referees 3`, True a flag alone, a tuple the flag again and
-        again. `inside` begins a command on another machine. Do not wait."""
-        arguments = [command, *_arguments({"port": 0, **options})]
-        process = Process(label or command, arguments, self.folder, (*inside, *COMMAND))
+        """Start a command: `move_seconds=3` is `--move-seconds 3`, True a flag alone, a tuple the flag again and
+        again; keys that only the file has are written to LABEL.toml. `inside` begins a command on another machine. Do
+        not wait."""
+        label = label or command
+        arguments = [command, *_arguments({"port": 0, **self._in_file(command, label, options)})]
+        process = Process(label, arguments, self.folder, (*inside, *COMMAND))
         self.started.append(process)
         return process
+
+    def _in_file(self, command: str, label: str, options: Mapping[str, Option]) -> Mapping[str, Option]:
+        """The options, with a file in place of those that only a file has."""
+        keys = {row.name for role in ROLES if role.role == command for row in options_of(role) if row.only_in_file}
+        lines = [f"{name} = {_toml(options[name])}\n" for name in options if name in keys]
+        if not lines:
+            return options
+        file = self.folder / f"{label}.toml"
+        file.write_text("".join(lines), encoding="utf-8")
+        return {name: value for name, value in options.items() if name not in keys} | {"config": file}
 
     def run_on(self, *arguments: str) -> Process:
         """Start a command that serves nothing and has processes of its own, as a shell would. Do not wait."""
@@ -207,7 +237,8 @@ class Processes:
 
     def script(self, file: Path, manager: Process | str, **options: Option) -> Process:
         """Start a player that is a script of its own, and wait until it serves."""
-        arguments = _arguments({"manager": _endpoint(manager), "port": 0, **options})
+        given = self._in_file("player", file.stem, options)
+        arguments = _arguments({"manager": _endpoint(manager), "port": 0, **given})
         process = Process(file.stem, arguments, self.folder, (sys.executable, str(file)))
         self.started.append(process)
         process.said(READY)
@@ -253,6 +284,10 @@ class Processes:
         with open_for_reading(self.journal(name)) as reader:
             return [event for event in reader.events() if isinstance(event, kind)]
 
+    def orders(self, order: str) -> list[OrderCarriedOut]:
+        """The orders of this name that the manager carried out."""
+        return [event for event in self.events("manager", OrderCarriedOut) if event.order == order]
+
     def members(self) -> dict[str, str]:
         """The ids of all who registered, by their names."""
         return {one.display_name: one.agent_id for one in self.events("manager", AgentRegistered)}
@@ -275,6 +310,10 @@ def assert_kept(processes: Processes) -> None:
 
 def _endpoint(manager: Process | str) -> str:
     return manager if isinstance(manager, str) else manager.endpoint
+
+
+def _toml(value: Option) -> str:
+    return json.dumps(value if isinstance(value, bool | int | float) else str(value))
 
 
 def _arguments(options: Mapping[str, Option]) -> list[str]:

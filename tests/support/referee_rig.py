@@ -9,7 +9,7 @@ from typing import Any
 from league import events as e
 from league.gateway.book import PeerBook
 from league.gateway.guest import GatewayGuest
-from league.machine import Content, Failure
+from league.machine import Content, Failure, Refusal
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
@@ -100,6 +100,8 @@ class Rig(bench.Bench[RefereeDesk, Message]):
         )
         self.settings = settings or RefereeSettings(profile=profile)
         self.lives = 0
+        self.refuses_tables = True
+        """A third-party manager does not say what it has counted."""
         self._chance = Random(7).randbytes
         super().__init__(0.0, profile, journal, secrets)
 
@@ -249,6 +251,18 @@ class Rig(bench.Bench[RefereeDesk, Message]):
             self.answer(
                 sent, self.envelope("GAME_OVER_ACK", f"player:{player}", status="ACKNOWLEDGED", match_id=match_id)
             )
+        if self.refuses_tables:
+            self.refuse_tables()
+        return self
+
+    @property
+    def table_questions(self) -> list[Sent]:
+        """What a third-party manager is asked about what it has counted."""
+        return [sent for sent in self.under_way.values() if sent.key.startswith("table/")]
+
+    def refuse_tables(self) -> Rig:
+        while questions := self.table_questions:
+            self.answer(questions[0], Refusal("E036", "no"))
         return self
 
     def hears_errors(self, player: str) -> Rig:

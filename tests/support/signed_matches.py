@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from random import Random
 from typing import Any, NamedTuple
 
@@ -10,13 +9,14 @@ from league.games import draw
 from league.games.contract import Game
 from league.games.evidence import PlayedMatch
 from league.games.wire_fields import Spoken, move_request, packed
-from league.protocol.receipts import Signed, seen_in, sign
+from league.protocol.signing.choices import chained
+from tests.support.player_keys import signature
 
 Object = dict[str, Any]
 
 
 class SignedMatch(NamedTuple):
-    """A match: its result in a report, with every receipt and all talk, and the moves in the referee's record."""
+    """A match: its result in a report, with signatures and all talk, and the moves in the referee's record."""
 
     result: Object
     record: list[Object]
@@ -27,37 +27,33 @@ class SignedMatch(NamedTuple):
         return details
 
 
-def play(
-    game: Game, match: PlayedMatch, keys: Mapping[str, bytes], dice: Random, seed: bytes = bytes(32)
-) -> SignedMatch:
-    """Play at random, and say something with every move where the game allows it. `keys`: RK of both players."""
+def play(game: Game, match: PlayedMatch, dice: Random, share: bytes, seed: bytes = bytes(32)) -> SignedMatch:
+    """Play at random, and say something with every move where the game allows it."""
     name = (match.league_id, match.match_id, match.attempt)
-    commitment = draw.commitment(seed, *name)
+    commitment = draw.commitment(seed, *name, match.share_commitment)
+    both = draw.mixed(seed, share)
     state = game.rules.start()
-    receipts: dict[str, list[str | None]] = {player: [] for player in match.players}
+    choices: dict[str, list[str]] = {player: [] for player in match.players}
+    views: dict[str, str | None] = dict.fromkeys(match.players)
     talk: list[Spoken] = []
     record: list[Object] = []
     turn = 0
     draws = 0
     while (mover := game.rules.to_move(state)).kind != "nobody":
         if mover.kind == "chance":
-            state = game.rules.draw(state, draw.event(seed, *name, draws, mover.weights))
+            state = game.rules.draw(state, draw.event(both, *name, draws, mover.weights))
             draws += 1
             continue
         turn += 1
         moves = {}
         said = []
-        for signed_by in receipts.values():
-            signed_by.append(None)
         for seat in mover.seats:
             player = match.players[seat]
             choice = dice.choice(game.rules.legal_moves(state, seat))
-            seen = seen_in(move_request(game, state, seat, turn, talk, match.players))
-            signed = Signed(*name, game.name, player, match.players[1 - seat], turn, commitment, seen)
-            receipt = sign(keys[player], signed, choice)
-            receipts[player][-1] = receipt
+            views[player] = chained(views[player], move_request(game, state, seat, turn, talk, match.players))
+            choices[player].append(choice)
             moves[seat] = choice
-            row = {"event": "MoveMade", "player_id": player, "turn": turn, "choice": choice, "receipt": receipt}
+            row = {"event": "MoveMade", "player_id": player, "turn": turn, "choice": choice}
             if game.talk:
                 said.append(Spoken(turn, seat, f"turn {turn}"))
                 row["talk"] = f"turn {turn}"
@@ -73,7 +69,11 @@ def play(
         "status": "WIN" if winner else "DRAW",
         "draw_seed": seed.hex(),
         "draw_commitment": commitment,
-        "receipts": receipts,
+        "draw_share": share.hex(),
+        "signatures": {
+            player: signature(match, game.name, player, commitment, choices[player], views[player])
+            for player in match.players
+        },
     }
     if talk:
         details["talk"] = [{"turn": line.turn, "by": match.players[line.seat], "text": line.text} for line in talk]

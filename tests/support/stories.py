@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from league import events as e
+from league.features.records.explain import Explanation, explain
+from league.features.records.match_facts import MatchFacts, facts_of
 from league.machine import Entry
 from league.reports.journals import Journals, RefereeJournal
 from league.storage.sqlite import SqliteJournal
 from league.storage.transcript import LetterNote
-from league_records.explain import Explanation, explain
-from league_records.match_facts import MatchFacts, facts_of
 from tests.support.referee_rig import ENDPOINTS, LEAGUE, ME, PLAYERS, START, Rig
 
 SECRET = "tok_P02_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"

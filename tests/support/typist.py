@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import sys
 
 ASKED = b"your choice ("
@@ -22,6 +23,8 @@ def main(word: str, *command: str) -> int:
                 os.write(terminal, f"{word}\n".encode())
         return said.replace(b"\r", b"")
 
+    # The command ends with its terminal, also if the tests were started by a shell that ignores hang-ups.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return os.waitstatus_to_exitcode(pty.spawn(command, read))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,8 +17,10 @@ Vector = dict[str, Any]
 
 @cache
 def vectors(folder: str) -> tuple[Vector, ...]:
-    """Every vector of one folder, by name; not to be changed."""
-    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / folder).glob("*.json")))
+    """Return every vector of one folder, by name; not to be changed."""
+    files = (ROOT / folder).glob("*.jsonl")
+    lines = (line for path in files for line in path.read_text(encoding="utf-8").split("\n") if line)
+    return tuple(sorted(map(json.loads, lines), key=lambda vector: str(vector["name"])))
 
 
 def raw_of(vector: Vector) -> bytes:
@@ -34,10 +37,14 @@ def raw_of(vector: Vector) -> bytes:
 
 
 def message(name: str) -> dict[str, Any]:
-    """The message of the valid vector of this name, fresh for each caller."""
-    vector: Vector = json.loads((ROOT / "valid" / f"{name}.json").read_text(encoding="utf-8"))
-    content: dict[str, Any] = vector["message"]
+    """Return the message of the valid vector of this name, fresh for each caller."""
+    content: dict[str, Any] = copy.deepcopy(_valid()[name]["message"])
     return content
+
+
+@cache
+def _valid() -> dict[str, Vector]:
+    return named("valid")
 
 
 def named(*folders: str) -> dict[str, Vector]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import main
-from league_workshop import new_command as new
+from league.features.workshop import new_command as new
+from league.games import registry
 
 STARTERS = {
     "python": ([], ["player.py", "test_player.py", "README.md"]),
@@ -26,6 +27,19 @@ def refused(status: int, *arguments: str | Path, capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     return err
+
+
+@pytest.mark.parametrize("game", [name for name in registry.known() if name != "even_odd"])
+def test_a_starter_is_made_for_each_game_and_passes_its_own_test(game: str, tmp_path: Path) -> None:
+    assert main(["new", "player", str(tmp_path / "mine"), "--game", game]) == 0
+    subprocess.run([sys.executable, "-m", "unittest", "-q"], cwd=tmp_path / "mine", check=True, timeout=120)
+
+
+@pytest.mark.parametrize("options", [("--game", "nosuch"), ("--game", "connect_four", "--language", "javascript")])
+def test_a_game_that_no_starter_is_made_for_is_refused(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(2, tmp_path / "mine", *options, capsys=capsys)
 
 
 @pytest.mark.parametrize(("options", "contents"), STARTERS.values(), ids=STARTERS)
@@ -119,7 +133,7 @@ def test_wrong_usage_writes_nothing(options: list[str], tmp_path: Path, capsys: 
 
 
 def test_every_starter_has_one_place_for_the_strategy_and_one_for_the_name() -> None:
-    folder = files("league_workshop") / "starters"
+    folder = files("league.features.workshop") / "starters"
     for path in ("python/player.py", "python_sdk/player.py", "javascript/player.mjs"):
         code = folder.joinpath(*path.split("/")).read_text(encoding="utf-8")
         assert (code.count("Your strategy goes here"), code.count(new.PLACEHOLDER)) == (1, 1)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import MatchDecided, MoveMade
+from league.features.workshop.sparring_report import REGISTERED
 from league.storage.reading import open_for_reading
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
@@ -162,6 +163,52 @@ def test_other_games_are_played_too(processes: Processes) -> None:
         status, document = sparred(processes, peer.endpoint, "--game", "tic_tac_toe", "--matches", "2")
     assert (status, document["played"]) == (0, 2)
     assert {"GAME_MOVE_CALL", "GAME_INVITATION"} <= {one["call"] for one in document["response_times"]}
+
+
+PLAYERS = """
+from league import Player, serve
+
+class Dropper(Player):
+    games = ("connect_four",)
+
+    def move(self, turn):
+        return turn.options[0]
+
+class Raiser(Player):
+    def move(self, turn):
+        raise ValueError("boom")
+
+if __name__ == "__main__":
+    serve(PLAYING())
+"""
+
+
+def test_the_game_of_a_player_is_found_out(processes: Processes) -> None:
+    file = processes.folder / "dropper.py"
+    file.write_text(PLAYERS.replace("PLAYING", "Dropper"), "utf-8")
+    player = processes.script(file, manager="http://127.0.0.1:1/mcp")
+    status, document = sparred(processes, player.endpoint, "--matches", "2")
+    assert (status, document["game_type"], document["technical_losses"]) == (0, "connect_four", 0)
+
+
+def test_an_error_in_the_code_of_a_player_is_called_one(processes: Processes) -> None:
+    file = processes.folder / "raiser.py"
+    file.write_text(PLAYERS.replace("PLAYING", "Raiser"), "utf-8")
+    player = processes.script(file, manager="http://127.0.0.1:1/mcp", time_scale=SCALE)
+    ended = processes.run("spar", player.endpoint, "--matches", "1", "--time-scale", str(SCALE))
+    report, _, _ = ended.stdout.partition("--- Match 1 in detail")
+    assert "its code raised ValueError at the call for a choice; retry 1 follows" in report
+    assert "To change, 1: an error in its code [" in report
+    assert "CONNECTION_ERROR" not in report
+    assert "CONNECTION_ERROR" not in player.output
+
+
+def test_a_registered_player_lets_nobody_else_speak_to_it(processes: Processes) -> None:
+    manager = processes.manager(players=2)
+    player = processes.players(manager, "registered", time_scale=SCALE)
+    player.said("registered as P01")
+    _, document = sparred(processes, player.endpoint, "--matches", "1", time_scale=SCALE)
+    assert document["findings"][0]["advice"] == REGISTERED
 
 
 def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:

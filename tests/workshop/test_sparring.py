@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import Status
+from league.features.workshop.sparring_manager import GUEST_ID, REFEREE_ID, Fixtures, SparringManager, opponent_ids
 from league.machine import Acknowledged, Address, Letter, Outgoing, Ping, Refusal, Step
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError
@@ -23,7 +24,6 @@ from league.protocol.messages import (
     RoundAnnouncement,
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
-from league_workshop.sparring_manager import GUEST_ID, REFEREE_ID, Fixtures, SparringManager, opponent_ids
 
 GUEST = Address(GUEST_ID, "http://127.0.0.1:8101/mcp")
 REFEREE = "http://127.0.0.1:9001/mcp"

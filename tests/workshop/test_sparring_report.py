@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from league.events import Event, MatchDecided, MatchTaken, MoveMade, NumberDrawn, PlayerFaulted, Status
-from league.reports.journals import Journals, RefereeJournal
-from league_workshop.sparring_matches import (
+from league.features.workshop.sparring_matches import (
     FriendlyMatch,
     Outcome,
     Timing,
@@ -19,6 +18,7 @@ from league_workshop.sparring_matches import (
     instructive,
     usual_wins,
 )
+from league.reports.journals import Journals, RefereeJournal
 
 GUEST_ID, RIVAL = "P01", "P99"
 ENDPOINTS = ("http://127.0.0.1:9101/mcp", "http://127.0.0.1:8101/mcp")

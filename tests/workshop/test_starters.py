@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
-from league_kit.kit import Options
-from league_kit.outcome import Verdict
-from league_kit.runner import CheckReport, check_player
+from league.features.kit.checks.outcome import Verdict
+from league.features.kit.driver.kit import Options
+from league.features.kit.runner import CheckReport, check_player
 from tests.support.http_wire import free_port
 from tests.support.mcp_programs import node
 from tests.support.processes import READY, WATCHDOG_S, Option, Process, Processes, assert_kept
@@ -196,3 +196,27 @@ def test_starters_play_a_strict_league_against_ours_without_a_technical_loss(pro
     assert len(processes.events("manager", LeagueFinished)) == 1
     assert set(processes.members()) == {"python", "sdk", "javascript", "ours", "referee"}
     assert_kept(processes)
+
+
+@pytest.mark.parametrize("name", ["sdk", "javascript"])
+def test_a_starter_plays_through_a_mailbox_and_finds_it_again(processes: Processes, name: str) -> None:
+    manager = processes.manager(players=2)
+    written(processes, name)
+    first = begun_outbound(processes, name, manager)
+    first.said("registered as P01")
+    assert first.stop() == 0
+    again = begun_outbound(processes, name, manager)
+    again.said("registered as P01")
+    assert again.endpoint == first.endpoint
+    ours = processes.players(manager, "ours")
+    referee = processes.referee(manager)
+    assert (ours.wait(), referee.wait()) == (0, 0)
+    assert {one.status for one in processes.events("manager", ResultAccepted)} <= {"WIN", "DRAW"}
+    assert processes.events("referee", PlayerFaulted) == []
+
+
+def begun_outbound(processes: Processes, name: str, manager: Process) -> Process:
+    arguments = ["--manager", manager.endpoint, "--outbound", "--name", "Nomad"]
+    process = Process(name, arguments, processes.folder / name, STARTERS[name].start)
+    processes.started.append(process)
+    return process

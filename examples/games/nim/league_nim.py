@@ -73,4 +73,4 @@ def board(state: Taken) -> Board:
 
 
 RULES = Nim()
-GAME = Game("nim", RULES, MoveWire(RULES, history, move_type="take"), turns=STICKS, board=board)
+GAME = Game("nim", RULES, MoveWire(RULES, history, move_type="take"), turns=STICKS, board=board, public=True)

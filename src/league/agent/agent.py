@@ -22,6 +22,7 @@ import asyncio
 import math
 import sys
 import traceback
+from collections import deque
 from collections.abc import (
     Awaitable,
     Callable,
@@ -30,11 +31,11 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from functools import partial
 from typing import Literal, TypeVar, TypeVarTuple
 
 from msgspec import Struct, field
 
+from league import letters
 from league.agent.caller import Caller
 from league.agent.gate import Gate
 from league.agent.log import Log
@@ -48,21 +49,21 @@ from league.agent.recovery import (
 )
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
-from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_told, label
+from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_given, error_told, label
 from league.events import Event
+from league.letters import Asked, Speaker
 from league.machine import Answering, Content, Machine, Operate, Step
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
+from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.safe_text import without_tokens
 from league.storage.notices import UNFIT, JournalError, JournalLostError, Notice, UnfitEventError, WriteFailed
 from league.storage.transcript import exchanged, refused
-from league.transport import letters
 from league.transport.broadcast_reading import BroadcastReader
-from league.transport.http import LaterResponse, Response
+from league.transport.http import Response
 from league.transport.http_client import HttpClient
-from league.transport.letters import Asked, Speaker
 
 TOO_MANY = PeerError(
     "E010",
@@ -93,8 +94,8 @@ class Setup(Struct):
     """Shows people what is wrong here."""
     show_error: Callable[[ErrorNote], None] = lambda _: None
     """Shows people the errors that others tell us of."""
-    happened: Callable[[Machine, Sequence[Event]], None] | None = None
-    """Gets the machine's events, live ones only."""
+    happened: Callable[[Machine, Sequence[Event]], Callable[[], None]] | None = None
+    """Gets the machine's events, live ones only; what it returns is called once they are stored."""
     tell: Tell = lambda _: None
     """Gets the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
@@ -151,6 +152,8 @@ class Agent:
         self._thinking = Thinking(setup.think, self._strategy_answered)
         self._alarm = _Alarm(setup.clock, self._wake)
         self._position = JournalPosition()
+        self._untold: deque[tuple[int, Callable[[], None]]] = deque()
+        """What people are told as soon as so many entries are durable."""
         self._bugs = BugBackoff()
         self._closing = False
         self._outbound = Outbound(
@@ -210,6 +213,11 @@ class Agent:
         """The number of the newest event the machine knows; the disk may not have it yet."""
         return self._position.seq
 
+    @property
+    def sights(self) -> int:
+        """Grows with every event, and with whatever else the machine has to show."""
+        return self._position.seq + self.machine.sights
+
     async def shown(self, show: Callable[[Machine, int], Shown]) -> Shown:
         """Return a view of the machine at a position of its journal, once that is durable: so it stays true."""
         while True:
@@ -244,6 +252,8 @@ class Agent:
             waiting.cancel()
         # Closing waits for the disk: not on the loop, which other agents of this process share.
         await asyncio.to_thread(self.journal.close)
+        for _, tell in self._untold:
+            tell()
         self.setup.log.close()
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -271,15 +281,22 @@ class Agent:
             if request.is_unknown and setup.offer is not None and not (is_crowded or is_mcp):
                 return self._ask_offer(setup.offer(raw, origin, authorization), raw, origin, request, now)
         kind = label(request)
-        if kind in ERRORS_TOLD and (error := error_told(request)) is not None:
-            self._note_error(error)
         answer = self._request(request.content, origin, now, request.convention)
         # Noted after the machine has judged it, but before its events can reach the disk.
         is_noted = self._outbound.note is not None and self._note_request(now, origin, request, raw, answer)
         if isinstance(answer, Answering):
             return self._response_to(request, kind, origin, now, answer, is_noted=is_noted)
-        # Without a task: the connection writes the answer when the future is done.
-        return LaterResponse(answer, partial(self._response_to, request, kind, origin, now))
+        return self._response_when(answer, request, kind, origin, now)
+
+    async def _response_when(
+        self,
+        answer: asyncio.Future[Answering],
+        request: Asked,
+        kind: str,
+        origin: str,
+        now: float,
+    ) -> Response:
+        return self._response_to(request, kind, origin, now, await answer)
 
     def _read_closely(
         self,
@@ -349,6 +366,9 @@ class Agent:
         if isinstance(content, PeerError):
             outcome = content.code
             match_id = None
+            # Managers tell their operators of refusals by events.
+            if self.speaker.role is not Role.MANAGER:
+                self._note_error(error_given(request, kind, origin, content))
             response = _response(
                 letters.write_answer(request, answering, self.speaker, now),
                 content,
@@ -356,6 +376,9 @@ class Agent:
         else:
             outcome = "ok"
             match_id = request.match_id
+            # Words of somebody whom we refused are not those of the sender that they name.
+            if kind in ERRORS_TOLD and (error := error_told(request)) is not None:
+                self._note_error(error)
             response = Response(200, letters.write_answer(request, answering, self._reader, now))
         self.meter.answered(kind, outcome, request.content, now - since, request.match_id)
         if self.setup.log.is_kept:
@@ -450,13 +473,20 @@ class Agent:
             if self.setup.log.is_kept:
                 self.setup.log.events(entry.events)
             if self.setup.happened is not None:
-                self.setup.happened(self.machine, entry.events)
+                due = position.appended if actions.is_awaited else 0
+                self._untold.append((due, self.setup.happened(self.machine, entry.events)))
         if self.journal.is_volatile:
             position.durable = position.appended
         elif actions.is_awaited and not position.is_waking_writer:
             # Once a turn of the loop: everything else that happens in this turn is committed in the same group.
             position.is_waking_writer = True
             self._loop.call_soon(self._wake_writer)
+        self._tell_stored()
+
+    def _tell_stored(self) -> None:
+        """Tell people what has happened, in its order, once it cannot get lost any more."""
+        while self._untold and self._untold[0][0] <= self._position.durable:
+            self._untold.popleft()[1]()
 
     def _wake_writer(self) -> None:
         self._position.is_waking_writer = False
@@ -522,6 +552,7 @@ class Agent:
         # A notice of an epoch that is over counts entries that were dropped since.
         elif notice.epoch == self._position.epoch:
             self._position.durable = notice.entries
+            self._tell_stored()
             # Also after a bug: what was stored before it is told.
             self._carry_out(self.pump.durable(notice.entries - self._position.base))
             if self._bugs.is_broken:
@@ -530,6 +561,7 @@ class Agent:
     def _write_failed(self, failed: WriteFailed) -> None:
         self._bugs.is_broken = False  # whatever was, the machine is built anew
         self._position.restart()
+        self._untold.clear()
         self._carry_out(self.pump.storage_failed(failed.can_read))
         if failed.is_final:
             self._lose(failed.error)
@@ -603,7 +635,7 @@ class Agent:
             )
 
     def _note_error(self, error: ErrorNote) -> None:
-        """Log an error that somebody told us of, and show it to people."""
+        """Log an error that somebody told us of, or that we answer, and show it to people."""
         self.setup.log.error(self.now(), error)
         if error.is_shown:
             self.setup.show_error(error)

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from league import letters
 from league.gateway.words import NOTIFICATIONS, Post, Words
+from league.letters import HttpReply
 from league.machine import Address, Ping, Probe
 from league.protocol.conventions import Convention
 from league.protocol.messages import Message
-from league.transport import letters
 from league.transport.http_call import CallFailed, PendingCall
 from league.transport.http_client import HttpClient
-from league.transport.reply import HttpReply
 
 PROBING: Final = 0.9
 """The part of its time that a probe may use: what it found out by then must arrive before the time is over."""

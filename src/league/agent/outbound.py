@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from league import letters
 from league.agent.caller import Caller
 from league.agent.log import Log
 from league.agent.pump import Actions, Call, Pump
@@ -27,7 +28,9 @@ from league.agent.watch import (
     error_answered,
     kind_of,
 )
+from league.calling.delivery import EXACT
 from league.gateway.words import is_final
+from league.letters import HttpReply
 from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
 from league.protocol import jsonrpc, quick_read
 from league.protocol.envelope import Reading
@@ -40,9 +43,7 @@ from league.protocol.messages import (
 from league.protocol.safe_text import excerpt
 from league.protocol.tokens import MANAGER
 from league.storage.transcript import LetterNote, exchanged
-from league.transport import letters
 from league.transport.http_call import CallFailed
-from league.transport.reply import HttpReply
 
 
 def _cannot_refuse(message_type: str) -> bool:
@@ -291,7 +292,7 @@ class Outbound:
             blame = Blame.NOBODY
         elif failed.local:
             blame = Blame.LOCAL
-        detail = ""
+        detail = failed.detail if failed.detail in EXACT else ""
         if failed.failure is Failure.UNUSABLE:
             detail = failed.unreadable
         return self._failed(sent, failed.failure, now, blame, detail=detail)

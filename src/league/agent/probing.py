@@ -1,6 +1,6 @@
 """Ask an address how the agent there wants to be spoken to, for commands that look before they begin.
 
-Roles probe their peers through the calling engine instead (`manager/heartbeats.py`, `referee/asking.py`). What is found
+Roles probe their peers through the calling engine instead (`manager/probes.py`, `referee/asking.py`). What is found
 out is the same, and so are the words (`protocol/findings.py`).
 """
 
@@ -24,6 +24,10 @@ async def probe(url: str, client: HttpClient, limit_s: float, role: str = "playe
     except CallFailed as failed:
         if failed.failure is Failure.UNUSABLE:
             return unusable(url, failed.unreadable)
-        is_refused = failed.failure is Failure.REFUSED
-        return unanswered(url, in_words(failed.failure, failed.detail), is_refused=is_refused)
+        return unanswered(
+            url,
+            in_words(failed.failure, failed.detail),
+            is_refused=failed.failure is Failure.REFUSED,
+            hangs_up=failed.failure is Failure.BROKEN,
+        )
     return msgspec.json.decode(reply.body, type=Findings)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
+from league import letters
 from league.agent.counts import (
     BUCKETS_S,
     RESULTS,
@@ -25,9 +26,11 @@ from league.events import (
     MatchDropped,
     RoundEnded,
 )
-from league.machine import Content, Ping, RecordRequest, Refusal
+from league.letters import Asked
+from league.machine import Content, MatchNews, Ping, RecordRequest, Refusal
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import NO_CHOICE
+from league.protocol.errors import NO_CHOICE, PeerError
+from league.protocol.exchanges import REPLY_TYPES
 from league.protocol.messages import (
     MESSAGES,
     GameError,
@@ -36,8 +39,7 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.safe_text import printable
-from league.transport import letters
-from league.transport.letters import Asked
+from league.protocol.versions import is_of_kit
 
 ANSWERED = "answered"
 VALID = "valid"
@@ -282,7 +284,8 @@ def _in_braces(labels: str) -> str:
 
 
 class ErrorNote(Struct, frozen=True):
-    """An error that somebody sent us, as a message or in answer to a call, in words that are safe to show."""
+    """An error that somebody sent us, as a message or in answer to a call, or that we answered, in words that are safe
+    to show."""
 
     peer: str
     message_type: str
@@ -291,6 +294,8 @@ class ErrorNote(Struct, frozen=True):
     text: str
     match_id: str | None = None
     is_answer: bool = False
+    is_ours: bool = False
+    """True if it is our answer to this message."""
     is_shown: bool = True
     """False for errors that only help to find out how an agent is spoken to: they are not for the terminal."""
 
@@ -298,17 +303,18 @@ class ErrorNote(Struct, frozen=True):
         subject = self.message_type
         if self.match_id:
             subject += f" about {self.match_id}"
+        if self.is_ours:
+            return f"refused {subject} from {self.peer}: {self.code} {self.text}"
         if self.is_answer:
             # In the peer's own words, whatever we read them as.
             words = self.text
             if self.code not in words:
                 words += f" ({self.code})"
             return f"{self.peer} answers {subject} with {words}"
-        sentence = f"{self.peer} says {subject}: {self.code} {self.text}"
         if NO_CHOICE in self.text:
             # Whatever the code is called, the network did not fail.
-            sentence += "; it quotes your player, which said above why it did not choose"
-        return sentence
+            return f"{self.peer} says {subject}: your player did not choose; what went wrong is above"
+        return f"{self.peer} says {subject}: {self.code} {self.text}"
 
 
 ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})
@@ -332,6 +338,32 @@ def error_told(request: Asked) -> ErrorNote | None:
         _joined(message.error_name, message.error_description, message.error_detail),
         match_id,
     )
+
+
+def error_given(request: Asked, kind: str, origin: str, error: PeerError) -> ErrorNote:
+    """Note an error that we answer a request with."""
+    sender = ""
+    # A referee tells of refused answers by an event.
+    is_shown = kind not in REPLY_TYPES
+    if isinstance(request.content, Unsealed):
+        sender = _text_in(request.content, "sender")
+        # The kit makes mistakes on purpose.
+        is_shown = is_shown and not is_of_kit(_text_in(request.content, "conversation_id"))
+    peer = f"{sender} at {origin}" if sender else origin
+    return ErrorNote(
+        _cut(peer),
+        _cut(kind),
+        error.code,
+        _cut(error.detail),
+        request.match_id and _cut(request.match_id),
+        is_ours=True,
+        is_shown=is_shown,
+    )
+
+
+def _text_in(read: Unsealed, name: str) -> str:
+    value = read.field(name)
+    return value if isinstance(value, str) else ""
 
 
 def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNote | None:
@@ -382,6 +414,8 @@ def kind_of(message: Message | Ping) -> str:
     """Name the kind as which a call is counted and noted."""
     if isinstance(message, RecordRequest):
         return letters.RECORD
+    if isinstance(message, MatchNews):
+        return letters.NEWS
     if isinstance(message, Ping):
         return letters.PING
     return message.type

@@ -85,12 +85,12 @@ _IN_WORDS: Mapping[Failure, str] = {
     Failure.BROKEN: "the connection broke",
     Failure.BUSY: "busy",
 }
-_EXACT = frozenset(map(str, NoConnection))
+EXACT = frozenset(map(str, NoConnection))
 
 
 def in_words(failure: Failure, detail: str) -> str:
     """Return why a call got no answer, in plain words."""
-    if detail in _EXACT:
+    if detail in EXACT:
         return detail
     return _IN_WORDS.get(failure, detail)
 

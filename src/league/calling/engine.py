@@ -503,7 +503,7 @@ class Calls:
         delivery.line.begin_again()
         retry_at = None
         if failure is Failure.REFUSED or not retries.refused_only:
-            pause_s = retries.delay_before(delivery.failures)
+            pause_s = retries.delay_before(delivery.failures, failure is Failure.REFUSED)
             if pause_s is not None:
                 retry_at = now + pause_s
         delivery.on_attempt_failed(delivery, FailedAttempt(failure, detail, retry_at, is_reached), now)

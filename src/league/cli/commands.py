@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.features import CommandRow, Feature
+from league.rows import CommandRow, Feature
 
 FEATURE = Feature(
     name="core",

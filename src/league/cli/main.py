@@ -74,7 +74,7 @@ def modules() -> dict[str, str]:
 
 def _grouped() -> Iterator[tuple[str, Mapping[str, str]]]:
     """The groups of our own commands, each with its names and their modules, sorted by name."""
-    from league.features import CommandRow, own
+    from league.rows import CommandRow, own
 
     groups: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
     for row in sorted(own(CommandRow)):
@@ -83,14 +83,14 @@ def _grouped() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _modules_by_others() -> dict[str, str]:
-    from league.features import CommandRow, every
+    from league.rows import CommandRow, every
 
     return {row.name: row.module for row in every(CommandRow)}
 
 
 def _known_command(name: str) -> Command | None:
     """The command of this name; None if no name was given. An unknown name is wrong usage."""
-    from league.features import problems
+    from league.rows import problems
 
     if not name:
         return None

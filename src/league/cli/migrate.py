@@ -89,7 +89,7 @@ examples:
   league migrate league-data/my_league                           all journals of a folder
 
 Managers, referees and players do the same when they start on such a journal. A copy is made beside the journal first:
-journal.db.format-1. It holds the league's secrets too. Reports read older journals without changing them.""",
+journal.db.format-4. It holds the league's secrets too. Reports read older journals without changing them.""",
         _configure,
         _migrate,
     ),

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from league import features
-from league.features import StrategyRow
+from league import rows
 from league.hosting import options
 from league.hosting.player_options import PlayerOptions
+from league.rows import StrategyRow
 from league.terminal import USAGE, Command, CommandError
 
 
@@ -26,10 +26,10 @@ def _run(args: argparse.Namespace) -> int:
 
 def _refuse_foreign_options(chosen: PlayerOptions, strategies: Sequence[str]) -> None:
     """Refuse options of a strategy that does not play: they would do nothing."""
-    for row in features.own(StrategyRow):
+    for row in rows.own(StrategyRow):
         if not row.options or row.name in strategies:
             continue
-        for option in options.options_in(features.load(row.options), (chosen.role,)):
+        for option in options.options_in(rows.load(row.options), (chosen.role,)):
             if option.name in chosen.given:
                 raise CommandError(f"{option.flag} is for --strategy {row.name}", USAGE)
 

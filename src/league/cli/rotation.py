@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from league.cli.operator import TOKEN, admin_token, give, usual_folder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from league.machine import Entry
     from league.storage.group_commit import KeptJournal
 
-ORDER = "rotate-token"
+ORDER: Final = "rotate-token"
 TARGETS = ("admin", "enrolment")
 STORE_S = 30.0
 
@@ -124,11 +124,11 @@ def _replace_in_journal(location: str, target: str, secret: str) -> Path:
 
 
 def _entry(secrets: Mapping[str, str], target: str, secret: str) -> Entry:
-    from league.events import SecretReplaced
+    from league.events import OrderCarriedOut
     from league.machine import Entry
     from league.manager.secret_rotation import ROTATABLE, replacement
 
-    event = SecretReplaced(at=time.time(), target=target, key=uuid4().hex)
+    event = OrderCarriedOut(at=time.time(), order=ORDER, target=target, key=uuid4().hex)
     return Entry((event,), replacement(secrets, ROTATABLE[target], secret))
 
 

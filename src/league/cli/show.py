@@ -45,7 +45,7 @@ SHORTEST_ENDPOINT = 16
 MOST_NAMED = 8
 WAITING = ("applicant_id", "role", "display_name", "origin", "endpoint")
 
-_IN_WORDS = ("details", "evidence", "unsigned", "doubt", "protests")
+_IN_WORDS = ("details", "evidence", "unsigned", "doubt")
 """Fields of a match that people get in other words."""
 Document = Mapping[str, Any]
 """A JSON object of the manager's API (Any: JSON)."""
@@ -125,23 +125,20 @@ def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
     if match is None:
         raise CommandError(f"there is no match {args.match_id!r} in this league")
     match.pop("records", None)  # the referees' records are long: `league explain` tells their story
+    match.pop("live", None)  # `league watch` shows it, and no journal has it
     return match
 
 
 def _match(_: LeagueSource, match: Document) -> Iterator[str]:
     """The match's own fields, and below them the details of its game."""
     # Imported here, because the other commands start faster without it.
-    from league.events import ProtestReceived
     from league.manager.ledger import Basis
-    from league.reports.evidence_words import basis_words, protest_words
+    from league.reports.evidence_words import basis_words
 
     fields = {name: value for name, value in match.items() if name not in _IN_WORDS}
     if match["evidence"] is not None:
         basis = Basis(match["evidence"], tuple(match["unsigned"]), match["doubt"])
         fields["rests on"] = basis_words(basis)
-    if match["protests"]:
-        protests = [ProtestReceived(match_id=match["match_id"], **protest) for protest in match["protests"]]
-        fields["protests"] = "; ".join(map(protest_words, protests))
     if isinstance(match["decided_at"], float):
         moment = datetime.fromtimestamp(match["decided_at"], UTC)
         fields["decided_at"] = f"{moment:%Y-%m-%d %H:%M:%S UTC}"

@@ -197,8 +197,8 @@ class JournalPages:
 
 def _document(view_name: str, manager: LeagueManager) -> Any:
     """The document of a feature's view; None if there is no such view (Any: JSON)."""
-    from league.features import ViewRow, every
     from league.hosting.background import document_of
+    from league.rows import ViewRow, every
 
     for row in every(ViewRow):
         if row.name == view_name:

@@ -28,16 +28,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    text = specification.text()
     if args.section is None:
-        sections = list(specification.sections(text))
+        sections = specification.sections()
         document = [{"section": section.number, "title": section.title} for section in sections]
         print_result(args.json, document, map(_list_line, sections))
         return 0
     if args.section == "all":
-        lines: Sequence[str] = text.splitlines()
+        lines: Sequence[str] = specification.text().splitlines()
     else:
-        lines = specification.section(text, args.section)
+        lines = specification.section(args.section)
     print_result(args.json, {"section": args.section, "text": "\n".join(lines)}, lines)
     return 0
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from league.protocol.experiment import Conditions
 
@@ -13,8 +13,8 @@ AgentState = Literal["INIT", "REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"]
 LeagueState = Literal["WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "LEAGUE_COMPLETED"]
 Status = Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
 Phase = Literal["join", "move"]
-Evidence = Literal["proven", "by_referee", "loss_confirmed", "loss_by_referee", "by_manager", "by_address", "disputed"]
-"""How far a result is known (spec section 8.18). `disputed` outranks the others."""
+Evidence = Literal["proven", "by_referee", "by_manager", "not_played"]
+"""How far a result is known (spec section 8.18)."""
 
 
 # Defaults are left out of the journal, and the class name is the value of "event".
@@ -44,10 +44,10 @@ class Registered(Event, frozen=True, kw_only=True):
     """For a referee: its manager is asked before a technical loss is decided (spec section 8.15)."""
     new_league: bool = False
     """It is another league than before: our matches and tokens mean nothing there."""
-    receipts: bool = False
-    """For a player: the manager takes our receipts (spec section 9.6)."""
     manager_endpoints: tuple[str, ...] = ()
     """The managers of the league, of which one works at a time."""
+    manager_key: str = ""
+    """The public key with which the manager signs its rounds."""
 
 
 class ConditionsStated(Event, frozen=True, kw_only=True):
@@ -82,6 +82,9 @@ class LeagueEnded(Event, frozen=True, kw_only=True):
     # The head of the manager's journal in LEAGUE_COMPLETED (spec section 8.9).
     head_seq: int = 0
     head_digest: str = ""
+    statement: dict[str, Any] = field(default_factory=dict)
+    """For a player: the manager's last statement (spec section 9.8)."""
+    signature: str = ""
     nobody_won: bool = False
     """For a referee: no player has a win or a point in the final table."""
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from msgspec import Raw, Struct, ValidationError, field, json
+from msgspec import Raw, Struct, ValidationError, field, json, structs
 
 from league.events.base import AgentRole, AgentState, Event, Evidence, LeagueState, Status
-from league.protocol.receipts import ASKED_AGAIN
 from league.settings import LeagueSettings
 
 # --- members ----------------------------------------------------------------------------------------------------------
@@ -15,19 +14,25 @@ from league.settings import LeagueSettings
 
 class LeagueCreated(Event, frozen=True, kw_only=True):
     settings: LeagueSettings
+    manager_key: str = ""
+    """The public key of the manager; empty in journals from before managers had one."""
 
 
-class EndpointsChanged(Event, frozen=True, kw_only=True):
-    """The operator restarted the manager with another rule about where agents may be."""
+class SettingsChanged(Event, frozen=True, kw_only=True):
+    """The operator restarted the manager with other rules about where agents may be or what proves a sender, or without
+    the secret of its key. None: the same as before."""
 
-    endpoints: Literal["local", "lan", "public"]
-    allow_endpoint: tuple[str, ...]
+    endpoints: tuple[str, ...] | None = None
+    trust: Literal["tokens", "class"] | None = None
+    manager_key: str | None = None
 
-
-class TrustChanged(Event, frozen=True, kw_only=True):
-    """The operator restarted the manager with another rule about what proves a sender."""
-
-    trust: Literal["tokens", "class"]
+    def applied_to(self, settings: LeagueSettings) -> LeagueSettings:
+        """Return the settings after the change."""
+        return structs.replace(
+            settings,
+            endpoints=self.endpoints or settings.endpoints,
+            trust=self.trust or settings.trust,
+        )
 
 
 class AgentRegistered(Event, frozen=True, kw_only=True):
@@ -54,14 +59,14 @@ class AgentRegistered(Event, frozen=True, kw_only=True):
     """The applicant it was before its approval, if it needed one."""
     came_openly: bool = False
     """A referee that showed neither the enrolment key nor the operator's approval."""
-    key_digest: str = ""
-    """SHA-256 of K: secrets are outside the chain of the journal, this is inside."""
-    receipts: bool = False
-    """This player said that it signs its choices (spec section 9.6)."""
+    public_key: str = ""
+    """The key with which this player signs its choices (spec section 9.6)."""
     asked_name: str = ""
     """The name it asked for, if that was taken and it got a number (T-13)."""
     shares_draws: bool = False
     """This referee said that it can share its draws with the manager (spec section 12.1)."""
+    shares_every_draw: bool = False
+    """It can do so in every game."""
 
 
 class AgentApplied(Event, frozen=True, kw_only=True):
@@ -75,33 +80,6 @@ class AgentApplied(Event, frozen=True, kw_only=True):
     display_name: str
     endpoint: str
     origin: str
-
-
-class AgentApproved(Event, frozen=True, kw_only=True):
-    """The operator admits an applicant: its next registration, and only that one, is judged like any other."""
-
-    applicant_id: str
-    key: str
-    target: str
-    """The applicant, as the order named it."""
-
-
-class AgentRejected(Event, frozen=True, kw_only=True):
-    """The operator rejects an applicant: its registrations fail, unless it is approved after all."""
-
-    applicant_id: str
-    key: str
-    target: str
-    """The applicant, as the order named it."""
-
-
-class AgentReadmitted(Event, frozen=True, kw_only=True):
-    """The operator lets a member come back from anywhere: the next registration with its name is its own."""
-
-    agent_id: str
-    key: str
-    target: str
-    """The member, as the order named it."""
 
 
 class TokenRenewed(Event, frozen=True, kw_only=True):
@@ -118,9 +96,9 @@ class TokenRenewed(Event, frozen=True, kw_only=True):
     """It came back by the operator's order: its earlier tokens are not valid any more."""
     applicant_id: str = ""
     """The applicant it was before its approval, if it needed one."""
-    key_digest: str = ""
-    receipts: bool = False
+    public_key: str = ""
     shares_draws: bool = False
+    shares_every_draw: bool = False
     shows_key: bool = False
     """It is a referee that showed the enrolment key."""
 
@@ -199,7 +177,7 @@ class RequestRefused(Event, frozen=True, kw_only=True):
 
 
 class DispatchLearned(Event, frozen=True, kw_only=True):
-    """We learned how a referee by others gets its matches: by which message, or by asking for them.
+    """We learned how a third-party referee gets its matches: by which message, or by asking for them.
 
     Its next matches are dispatched by the same method (spec section 13.4).
     """
@@ -255,21 +233,25 @@ class MatchAssigned(Event, frozen=True, kw_only=True):
     referee_id: str
     attempt: int
     share_commitment: str = ""
-    """The promise of the manager's share of the draw, if it is shared. The share is a secret until it is released."""
+    """The promise of the manager's share of the draws, if they are shared; itself it is a secret until then."""
+    keys: dict[str, str] | None = None
+    """The public keys of the players that sign, in force for this attempt; None in journals of 0.3.0."""
 
 
 class DrawReleased(Event, frozen=True, kw_only=True):
-    """A referee handed in all choices and its seed, and gets the share of the manager: the match is decided."""
+    """A referee handed in the choices so far and its seed, and gets the manager's share. If nobody chooses after that
+    draw, the match is decided."""
 
     match_id: str
     attempt: int
     referee_id: str
     handed_in: dict[str, Any]
     """`choices`, and `moves` in games with more than one turn."""
-    receipts: dict[str, Any]
     draw_seed: str
     draw_commitment: str
     draw_share: str
+    signatures: dict[str, Any] = field(default_factory=dict)
+    """The last signature of each player."""
 
 
 class AssignmentsSent(Event, frozen=True, kw_only=True):
@@ -306,33 +288,6 @@ class MatchUnparked(Event, frozen=True, kw_only=True):
     key: str = ""
 
 
-class ReportHeld(Event, frozen=True, kw_only=True):
-    """`--trust class`: a report came from the address of the match's referee, without a token. It counts when the
-    round ends, unless it is disputed before."""
-
-    match_id: str
-    attempt: int
-    referee_id: str
-    origin: str
-    status: Status
-    winner: str | None
-    points: dict[str, int]
-    details: dict[str, Any]
-    corrected: tuple[str, ...] = ()
-
-
-class ReportDisputed(Event, frozen=True, kw_only=True):
-    """A report that counts by its address was contradicted: it does not count, and the operator decides."""
-
-    match_id: str
-    attempt: int
-    why: str
-
-
-BY_ADDRESS: Literal["by_address"] = "by_address"
-"""The evidence for a result whose report only its address shows to be the referee's."""
-
-
 class ResultAccepted(Event, frozen=True, kw_only=True):
     """A match has this result, as reported and judged."""
 
@@ -344,45 +299,24 @@ class ResultAccepted(Event, frozen=True, kw_only=True):
     points: dict[str, int]
     details: dict[str, Any]
     verified: bool
-    """The report does not deviate, and its seed gives its number. How far that is known says `evidence`."""
+    """The report does not deviate, and its seed gives its number. What that rests on says `ResultJudged`."""
     reported_at: str
     by_margin: bool = False
     """The points are the game's own, not those of wins and draws."""
-    evidence: Evidence | None = None
-    """How far the result is known (spec section 8.18); None in journals from before there were receipts."""
-    unsigned: tuple[str, ...] = ()
-    """The players that did not sign their choices."""
-    doubt: str = ""
-    """Why the result is not proven, as far as that is not for a missing signature."""
     corrected: tuple[str, ...] = ()
     """What the manager changed in the report, because the report itself contradicts it."""
+    origin: str = ""
+    """`--trust class`: the address that a report without a token came from."""
 
 
-class EvidenceFound(Event, frozen=True, kw_only=True):
-    """What is known of a result has changed: the referee's record came in, or two statements contradict each other."""
+class ResultJudged(Event, frozen=True, kw_only=True):
+    """What the result of a match rests on, as it was found at the end of its round, or later (spec section 8.18)."""
 
     match_id: str
     attempt: int
     evidence: Evidence
     unsigned: tuple[str, ...] = ()
     doubt: str = ""
-
-
-class ProtestReceived(Event, frozen=True, kw_only=True):
-    """A player protested (spec section 8.19). It changes no result by itself."""
-
-    match_id: str
-    attempt: int
-    player_id: str
-    why: str
-    signed: dict[int, str] = field(default_factory=dict)
-    """The choices that the player proved to have signed, by turn."""
-    draw_commitment: str = ""
-
-    @property
-    def is_note(self) -> bool:
-        """True if it only shows that the player had answered when it was asked again."""
-        return self.why.startswith(ASKED_AGAIN)
 
 
 class MatchRecordKept(Event, frozen=True, kw_only=True):
@@ -431,72 +365,36 @@ class WalkoverDecided(Event, frozen=True, kw_only=True):
 
 
 class ResultVoided(Event, frozen=True, kw_only=True):
-    """The operator voided a result, or an outage did (`why`, without a key); the match is played again."""
+    """The operator voided a result; the match is played again."""
 
     match_id: str
     key: str = ""
     why: str = ""
+    """In leagues before format 5: why the manager voided it, without a key."""
 
 
-# --- outages ----------------------------------------------------------------------------------------------------------
+# --- silent players ---------------------------------------------------------------------------------------------------
 
-
-class OutageBegan(Event, frozen=True, kw_only=True):
-    """Many players are gone at once: the league waits for them (spec section 8.15)."""
-
-    round_id: int
-    missing: tuple[str, ...]
-    reason: str
-    origin: str = ""
-    """If it is not empty, all players of this one address are gone, and only their matches wait."""
-
-
-class OutageEnded(Event, frozen=True, kw_only=True):
-    """The league goes on: the players answered, the operator said so (`key`), or the time is over."""
-
-    why: Literal["answered", "operator", "time"]
-    missing: tuple[str, ...] = ()
-    """The players that are still gone."""
-    lasted_s: float
-    key: str = ""
-    origin: str = ""
-    """The address, if only the matches of its players waited."""
-
-
-class PlayersProbed(Event, frozen=True, kw_only=True):
-    """The manager probed all players after a technical loss of an unreachable one: too few are gone for an outage."""
-
-    missing: tuple[str, ...] = ()
-
-
-class MatchInterrupted(Event, frozen=True, kw_only=True):
-    """The manager or the referee was gone during this attempt, so no player loses it for being unreachable."""
-
-    match_id: str
-    attempt: int
-    why: str
+PauseCause = Literal["outage", "player"]
+"""At whose expense a match waits: at nobody's while many players are silent, or on the account of this player."""
 
 
 class MatchPaused(Event, frozen=True, kw_only=True):
-    """A player would lose, but its match waits for it: the referee asks it again, in the same position.
-
-    Recorded once for each question to the player and each cause.
-    """
+    """A player would lose, but its match waits a minute for it: the referee asks it again, in the same position."""
 
     match_id: str
     attempt: int
     turn: int
     player_id: str
     code: str
-    cause: Literal["outage", "interrupted", "model"]
-    """What the match waits for: an outage to end, a referee or manager that was gone, or a language model."""
+    cause: PauseCause
     why: str
     behind: bool = False
     """The opponent was ahead, according to the referee."""
 
 
 class LossAllowed(Event, frozen=True, kw_only=True):
-    """A referee asked before it decided a technical loss, and there is no reason to wait."""
+    """A referee asked before it decided a technical loss, and there is nothing to wait for."""
 
     match_id: str
     attempt: int
@@ -505,21 +403,8 @@ class LossAllowed(Event, frozen=True, kw_only=True):
     code: str
     reached: bool | None = None
     """Whether the player answered a probe of our own; None if it was not probed."""
-
-
-class MatchHeld(Event, frozen=True, kw_only=True):
-    """A technical loss was reported without asking first; it was rejected, and the match is played again.
-
-    It happens when a player was unreachable during an outage or an interrupted attempt.
-    """
-
-    match_id: str
-    attempt: int
-    players: tuple[str, ...] = ()
-    """The unreachable players."""
-    declined: tuple[str, ...] = ()
-    """The players whose language model did not answer, in leagues before format 4."""
-    why: str
+    pauses_left: int | None = None
+    """How often a match could still have waited on the account of the player; None before format 5."""
 
 
 # --- the end, and the operator's orders -------------------------------------------------------------------------------
@@ -527,45 +412,44 @@ class MatchHeld(Event, frozen=True, kw_only=True):
 
 class RoundFinished(Event, frozen=True, kw_only=True):
     round_id: int
+    statement: dict[str, Any] = field(default_factory=dict)
+    """What the manager signed (spec section 9.8), as it was signed; empty before managers had keys."""
+    signature: str = ""
 
 
 class LeagueFinished(Event, frozen=True, kw_only=True):
     champion: str
+    statement: dict[str, Any] = field(default_factory=dict)
+    """What became true since the last round was signed; empty if nothing did."""
+    signature: str = ""
 
 
 class LeagueReopened(Event, frozen=True, kw_only=True):
     """The operator has a match played again after the end, so there will be another end."""
 
 
-class LeagueClosed(Event, frozen=True, kw_only=True):
-    """The operator closed the league: no match can be played again."""
+Order = Literal["start", "pause", "resume", "close", "approve", "reject", "readmit", "withdraw", "rotate-token"]
+"""The orders that need no event of their own."""
 
+
+class OrderCarriedOut(Event, frozen=True, kw_only=True):
+    """The operator's order is carried out. Orders that change a match have events of their own, with the same key.
+
+    start, pause, resume   the league
+    close                  the league: no match can be played again
+    approve                an applicant: its next registration, and only that one, is judged like any other
+    reject                 an applicant: its registrations fail, unless it is approved after all
+    readmit                a member: the next registration with its name is its own, wherever it comes from
+    withdraw               a player: its opponents win its open matches
+    rotate-token           `admin` or `enrolment`: a secret was replaced; both stand beside the events
+    """
+
+    order: Order
+    target: str = ""
+    """The id of whom or what it is about."""
     key: str
-
-
-class PlayerWithdrawn(Event, frozen=True, kw_only=True):
-    agent_id: str
-    key: str
-
-
-class LeaguePaused(Event, frozen=True, kw_only=True):
-    key: str
-
-
-class LeagueResumed(Event, frozen=True, kw_only=True):
-    key: str
-
-
-class LeagueStartOrdered(Event, frozen=True, kw_only=True):
-    key: str
-
-
-class SecretReplaced(Event, frozen=True, kw_only=True):
-    """The operator replaced the admin token or the enrolment key; both stand beside the events."""
-
-    target: str
-    """`admin` or `enrolment`."""
-    key: str
+    named: str = ""
+    """The target as the operator named it, if that was not its id."""
 
 
 # --- bulletins --------------------------------------------------------------------------------------------------------

@@ -11,11 +11,14 @@ from league.protocol.experiment import Provenance
 
 
 class AnnouncedReferee(Struct, frozen=True):
-    """The referee of one of our matches, as the manager announced it."""
+    """The referee of one of our matches, and the attempt, as the manager announced them."""
 
     endpoint: str
     tokens: tuple[str, ...] | None = None
     """Digests of the tokens it may show us; None if it shows a token derived for us (spec section 9.2)."""
+    attempt: int = 0
+    share_commitment: str = ""
+    """The manager's promise for this attempt: we sign only under it."""
 
 
 class RoundAnnounced(Event, frozen=True, kw_only=True):
@@ -33,6 +36,9 @@ class RoundEnded(Event, frozen=True, kw_only=True):
     # The head of the manager's journal in the final table of the round (spec section 8.9).
     head_seq: int = 0
     head_digest: str = ""
+    statement: dict[str, Any] = field(default_factory=dict)
+    """What the manager signed about the round (spec section 9.8)."""
+    signature: str = ""
 
 
 class InvitationAnswered(Event, frozen=True, kw_only=True):
@@ -61,9 +67,7 @@ class InvitationAnswered(Event, frozen=True, kw_only=True):
     draw_commitment: str = ""
     share_commitment: str = ""
     signs: bool = False
-    """Our choices in this attempt get receipts (spec section 9.6). We do not sign in an attempt that we forgot."""
-    receipt: str = ""
-    """Our receipt for declining."""
+    """We may sign in this attempt: its referee showed the right token, and numbers its attempts."""
 
 
 class ChoiceGiven(Event, frozen=True, kw_only=True):
@@ -77,7 +81,12 @@ class ChoiceGiven(Event, frozen=True, kw_only=True):
     provenance: Provenance | None = None
     final: bool = False
     """The call named this choice as one of its options: whatever the referee says about it, it never changes."""
-    receipt: str = ""
+    signature: str = ""
+    """Our signature under this choice and all before it in the attempt (spec section 9.6)."""
+    views: str = ""
+    """The chain of what we were shown up to here; empty if the game shows nothing."""
+    unsigned: str = ""
+    """Why it is not signed."""
     talk: str = ""
 
 
@@ -92,7 +101,7 @@ class ConversationKept(Event, frozen=True, kw_only=True):
     attempt: int
     turn: int
     conversation: str
-    """A JSON document (`league_minds.conversations`), kept as the text that was hashed."""
+    """A JSON document (`league.features.minds.conversations`), kept as the text that was hashed."""
 
 
 class ChoiceRefused(Event, frozen=True, kw_only=True):
@@ -128,6 +137,8 @@ class GameEnded(Event, frozen=True, kw_only=True):
     game_result: dict[str, Any]
     referee_id: str = ""
     trusted: bool = True
+    objection: str = ""
+    """What in `game_result` contradicts what we know (spec section 8.19)."""
 
 
 class MatchMissed(Event, frozen=True, kw_only=True):
@@ -136,13 +147,3 @@ class MatchMissed(Event, frozen=True, kw_only=True):
     match_id: str
     opponent_id: str
     outcome: Literal["WIN", "DRAW", "LOSS", "TECHNICAL_LOSS", "WALKOVER"]
-
-
-class ProtestMade(Event, frozen=True, kw_only=True):
-    """We protested to the manager: what a referee or the table says contradicts what we know (spec section 8.19)."""
-
-    match_id: str
-    attempt: int
-    """0 if no referee invited us."""
-    why: str
-    referee_id: str = ""

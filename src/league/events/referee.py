@@ -40,7 +40,7 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     fallbacks_refused: bool = False
     """A player whose language model did not choose loses the match."""
     signs: tuple[bool, bool] = (False, False)
-    """The players that declared receipts: they are held to their tokens (spec section 9.2)."""
+    """The players that declared a key: they are held to their tokens (spec section 9.2)."""
     share_commitment: str = ""
     """The manager's promise of its share of the draw; empty if the referee draws alone (spec section 12.1)."""
 
@@ -154,8 +154,8 @@ class MoveMade(Event, frozen=True, kw_only=True):
     provenance: Provenance | None = None
     by_address: bool = False
     """Only the address shows whose choice it is (`--trust class`)."""
-    receipt: str | None = None
-    """The player's receipt for this choice; only its manager can check it."""
+    signature: str | None = None
+    """The player's signature under this choice and all before it."""
     talk: str = ""
     """What the player said to the other one with it."""
     took: float = 0.0
@@ -187,8 +187,6 @@ class PlayerFaulted(Event, frozen=True, kw_only=True):
     """The player answered, if only with an error."""
     provenance: Provenance | None = None
     """How the choice came about that is the fault."""
-    receipt: str | None = None
-    """The player's receipt for declining."""
 
 
 class DrawRequested(Event, frozen=True, kw_only=True):
@@ -226,7 +224,7 @@ class NumberDrawn(Event, frozen=True, kw_only=True):
 
 class MatchDecided(Event, frozen=True, kw_only=True):
     """The result, recorded before anybody learns it (R-31). `game_result` is always sent as it is, and
-    `details` with the commitment and the receipts of the match."""
+    `details` with the commitment and the last signatures of the match."""
 
     match_id: str
     attempt: int

@@ -13,6 +13,7 @@ so the same ones always lead to the same state. Otherwise a match could not be r
 And no view shows a player what it may not know: a secret is left out of `view` until the game is over.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import (
     Any,
@@ -25,15 +26,17 @@ from typing import (
 
 from msgspec import Struct
 
+from league.games.boards import Board as Board
+from league.games.boards import Picture
+
 Seat = int
 Measure = Literal["rating", "points", "margin"]
 """How to measure skill: by a rating, by points alone where decided matches are coin tosses, or by the margin."""
 Players = tuple[str, ...]
 """The ids of the players, indexed by seat: PLAYER_A first. Matches of league.v2 have two."""
 
-Board = tuple[tuple[str, ...], ...]
 Cells = frozenset[tuple[int, int]]
-"""The text of each cell, row by row; empty for an empty cell."""
+"""Cells of a board, by row and column from the top left."""
 
 PLAYER_A: Final[Seat] = 0
 PLAYER_B: Final[Seat] = 1
@@ -330,12 +333,17 @@ class Game(Struct, frozen=True):
     """True if every match has exactly one draw, and it comes after the last choice, as in Even/Odd."""
     rules_text: str = ""
     """The rules in a few sentences, for players."""
-    board: Callable[[Any], Board] | None = None
+    board: Callable[[Any], Board | Picture] | None = None
     """Draws a state, for games that have a board; the page of a match shows the board after each move."""
     leader: Callable[[Any], Seat | None] | None = None
     """The seat that is ahead in a state, for games in which somebody can be; None if nobody is."""
     winning_cells: Callable[[Any], Cells] | None = None
     """The cells of the board that win the match in a state, such as three in a row; none if nobody has won there."""
+    public: bool | None = None
+    """True if nothing is hidden, so that everybody may follow a match: its draws, and the moves of each turn when it is
+    over. None: as `public_history` of the wire says."""
+    public_board: Callable[[Any], Board | Picture] | None = None
+    """Draws what everybody may see of a state, for games that hide something from a player."""
     scoring: Scoring = LEAGUE_POINTS
     move_format: str = ""
     """Says what else a player may write beside the options, in games whose rules accept moves in free words."""
@@ -369,6 +377,13 @@ class Game(Struct, frozen=True):
         return state
 
     @property
+    def is_public(self) -> bool:
+        """True if everybody may follow a match of it."""
+        if self.public is None:
+            return bool(getattr(self.wire, "public_history", False))
+        return self.public
+
+    @property
     def shown_title(self) -> str:
         return self.title or self.name.replace("_", " ").title()
 
@@ -381,6 +396,21 @@ class Game(Struct, frozen=True):
     def permits(self, state: Any, seat: Seat, move: str, options: Sequence[str]) -> bool:
         """Whether this seat may play this move; `options` are its legal moves."""
         return move in options or self.rules.accepts(state, seat, move)
+
+
+class GameFamily(Struct, frozen=True):
+    """Many games of one package under a prefix, such as "spiel:chess". Each is made when somebody asks for it."""
+
+    prefix: str
+    game: Callable[[str], Game]
+    """Makes the game of a name, which begins with the prefix. ValueError says why there is no such game."""
+    names: Callable[[], Sequence[str]]
+    """The games to list. There may be more, such as those with parameters."""
+
+
+def safe_name(game_type: str) -> str:
+    """The name of a game as a part of ids, folders and URLs."""
+    return re.sub("[^A-Za-z0-9-]+", "_", game_type).strip("_")[:60]
 
 
 def require_legal(

@@ -3,15 +3,15 @@
 Theory of operation. For each attempt at a match the referee draws a secret seed. GAME_INVITATION carries its
 commitment, a hash that fixes the seed without revealing it. When the players have chosen, the numbers follow from the
 seed alone (`number`, `event`). GAME_OVER reveals the seed, and anyone can check two things: the seed fits the
-commitment, and the seed gives the numbers (`verify`, `proves_all`).
+commitment (`opened`), and the seed gives the numbers (`proves_all`).
 
 So the referee cannot pick a number after it saw the choices. What the promise does not show: that the referee kept the
 seed to itself, and that it did not abandon an earlier attempt to draw again.
 
-A draw may be shared (`shared.v1`, spec section 12.1). Then the manager promises a share of its own before the
-invitation, the referee's commitment contains that promise, and the numbers follow from seed and share together
-(`mixed`). The manager reveals its share only when it holds the choices and the seed. So nobody, not even the referee,
-knows the number before the choices are in, and nobody can draw again.
+Draws are shared (`shared.v2`, spec section 12.1), unless a third-party referee cannot: the manager promises a share of
+its own before the invitation, the referee's commitment contains that promise, and the numbers follow from seed and
+share together (`mixed`). The manager reveals its share only when it holds the choices so far and the seed. So nobody,
+not even the referee, knows the first number of a match before that, and nobody can choose it.
 
 League, match and attempt are part of both hashes. A seed must never be used for two attempts: after the first, the
 players know it.
@@ -132,57 +132,25 @@ def event(
 
 def proves_all(
     seed_hex: object,
+    share_hex: object,
     league_id: str,
     match_id: str,
     attempt: int,
     steps: Sequence[ChanceStep],
 ) -> bool:
-    """Whether a reported seed gives every draw of a match, in order."""
+    """Whether a reported seed, with the manager's share if there is one, gives every draw of a match, in order."""
     if not steps:
         return True
     seed = _read(seed_hex)
     if seed is None:
         return False
-    for index, step in enumerate(steps):
-        if event(seed, league_id, match_id, attempt, index, step.weights) != step.number:
-            return False
-    return True
-
-
-def verify(
-    promised: str,
-    seed_hex: str,
-    league_id: str,
-    match_id: str,
-    attempt: int,
-    drawn: int | None = None,
-) -> bool:
-    """Whether this seed is the promised one and, when a number was drawn, gives that number."""
-    try:
-        seed = bytes.fromhex(seed_hex)
-        if promised != commitment(seed, league_id, match_id, attempt):
-            return False
-    except ValueError:
-        return False
-    return drawn is None or drawn == number(seed, league_id, match_id, attempt)
-
-
-def proves(
-    seed_hex: object,
-    league_id: str,
-    match_id: str,
-    attempt: int,
-    drawn: int | None,
-    share_hex: object = None,
-) -> bool:
-    """Whether a reported seed gives the number that was drawn. Without a number, any valid seed will do."""
-    seed = _read(seed_hex)
     share = _read(share_hex)
-    if seed is not None and share is not None:
+    if share is not None:
         seed = mixed(seed, share)
-    if seed is None:
-        return False
-    return drawn is None or drawn == number(seed, league_id, match_id, attempt)
+    return all(
+        event(seed, league_id, match_id, attempt, index, step.weights) == step.number
+        for index, step in enumerate(steps)
+    )
 
 
 def _read(seed_hex: object) -> bytes | None:

@@ -1,40 +1,36 @@
-"""What a reported match proves: who signed what, whether the number was fixed before, and what follows from it.
+"""What a reported match proves: who signed what, whether the numbers were fixed before, and what follows from it.
 
-Theory of operation. `judge` replays a match by the rules of its game from what the referee reported. For each choice it
-rebuilds the statement that the player must have signed (protocol/receipts.py), and checks the reported receipt with the
-keys it was given. For each chance step it takes the number from the revealed seed. If every choice is signed, the seed
-opens the commitment that the players signed, and the replay ends as reported, the match is *proven*.
+Theory of operation. `rests_on` is the only place that decides what a played match rests on. It replays the match by the
+rules of its game from what the referee reported. For each player it collects the choices and what the player was shown,
+and so rebuilds the statement that the player must have signed last (protocol/signing/choices.py). For each chance step
+it takes the number from the referee's seed and the manager's share. If both signatures fit, seed and share open what
+was promised, no earlier attempt had a draw, and the replay ends as reported, the match is *proven*.
 
-`rests_on` is the only place that decides what a result rests on. It first completes the report with what was too large
-for it and came with the referee's record, then judges, then holds the protests against what is proven. It needs no
-league: the manager calls it with keys from its secrets, an audit with keys from the same secrets, from a bundle, or
-from a player. It never says that a match is wrong because something is missing. A missing or wrong receipt only means
-that the match rests on the referee's word.
+It needs no league and no secret: the manager and every audit call it with the public keys of the assignment. It never
+says that a match is wrong because something is missing. Then the match rests on the referee's word, and `doubt` says
+why.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct, field
 
-from league.events import Evidence, ProtestReceived
+from league.events import Evidence
 from league.games import draw
 from league.games.contract import SEATS, Game, Players, Seat
-from league.games.moves import by_seat, course, reported_choices
+from league.games.moves import by_seat, replay
 from league.games.wire_fields import move_request, spoken_in, unpacked
-from league.protocol import receipts
-from league.protocol.canonical_json import canonical
-from league.protocol.parts import SignedChoice
-from league.protocol.receipts import Signed
+from league.protocol.canonical_json import NotCanonicalError
+from league.protocol.signing.choices import ChoicesStatement, chained
+from league.protocol.signing.keys import is_signed
 
-Keys = Mapping[str, Sequence[bytes]]
-"""RK of each player that declared receipts; several if it registered more than once."""
 Object = Mapping[str, Any]
 Record = Sequence[Object]
 """The referee's own events of a match, as JSON objects."""
+SUSPICIOUS: Final = "suspicious: both players sign, and the report has no signature of theirs"
 
 
 class PlayedMatch(Struct, frozen=True):
@@ -45,8 +41,13 @@ class PlayedMatch(Struct, frozen=True):
     attempt: int
     players: Players
     share_commitment: str = ""
-    """The promise of the manager's part of a shared draw (section 12.1); empty if the referee drew alone."""
+    """The promise of the manager's part of the draws (section 12.1); empty if the referee drew alone."""
     referee_id: str = ""
+    first_drawn: int = 0
+    """The first attempt whose share of the draw was released; 0 if none was."""
+    manager_key: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The public keys of the players that sign, as they were in force at the assignment."""
 
 
 class Proof(Struct, frozen=True):
@@ -57,174 +58,95 @@ class Proof(Struct, frozen=True):
     """The players that did not sign all their choices."""
     doubt: str = ""
     """Why it is not proven, as far as that is not for a missing signature."""
-    wrong: tuple[str, ...] = ()
-    """The players with a receipt that does not fit."""
-
-
-class Judgement(Struct, frozen=True):
-    """What a report proves."""
-
-    is_proven: bool = False
-    unsigned: tuple[str, ...] = ()
-    """The players of whom a receipt is missing."""
-    wrong: tuple[str, ...] = ()
-    """The players with a receipt that is not theirs; they or the referee may have spoiled it."""
-    unseen: tuple[str, ...] = ()
-    """The players that signed their choices, but not what they were shown."""
-    doubt: str = ""
-    """Why the match is not proven although every choice is signed."""
 
 
 class _Doubt(Exception):  # noqa: N818 - it is not an error of anybody
     """What is reported cannot be replayed, or does not follow."""
 
 
-def receipts_digest(signed: Mapping[str, Sequence[str | None]]) -> str:
-    """The digest by which a report names receipts that are too many for it."""
-    return hashlib.sha256(canonical(signed)).hexdigest()
-
-
 # --- what a result rests on -------------------------------------------------------------------------------------------
 
 
-def rests_on(
-    game: Game,
-    match: PlayedMatch,
-    details: Object,
-    keys: Keys,
-    record: Record = (),
-    protests: Sequence[ProtestReceived] = (),
-) -> Proof:
+def rests_on(game: Game, match: PlayedMatch, details: Object, record: Record = ()) -> Proof:
     """Say what the result of a match rests on that was played to its end."""
-    findings = judge(game, match, completed(game, details, record, match.players), keys)
-    if not findings.is_proven:
-        return Proof("by_referee", findings.unsigned, _doubt(findings, match.referee_id), findings.wrong)
-    doubt = contradiction(game, match, details, protests)
-    if doubt:
-        return Proof("disputed", doubt=doubt)
+    replayed = _Replay(game, match, with_talk(game, details, record))
+    try:
+        replayed.run()
+    except _Doubt as reason:
+        return Proof("by_referee", replayed.unsigned, str(reason))
+    except NotCanonicalError:
+        return Proof("by_referee", replayed.unsigned, "what a player was shown has no digest")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        # The report may have any shape: what the rules cannot replay is not proven.
+        return Proof("by_referee", replayed.unsigned, "the reported choices cannot be replayed")
+    if replayed.unsigned:
+        doubt = SUSPICIOUS if len(replayed.unsigned) == len(match.keys) == len(SEATS) else ""
+        return Proof("by_referee", replayed.unsigned, doubt)
+    wrong = " and ".join(player for player in match.players if not replayed.is_signed_by(player))
+    if wrong:
+        doubt = f"the signature of {wrong} does not fit: {wrong} or {match.referee_id} may have spoiled it"
+        return Proof("by_referee", (), doubt)
     return Proof("proven")
 
 
-def completed(game: Game, details: Object, record: Record, players: Players) -> Object:
-    """Return the details with the receipts and the talk that were too large for the report and are in the record.
+def with_talk(game: Game, details: Object, record: Record) -> Object:
+    """Return the details with the talk that was too large for the report and is in the record.
 
-    The same object comes back if the record has nothing to add, or not what the report promises.
+    Players signed what they were shown of it. The same object comes back if the record has nothing to add.
     """
-    if not record:
+    if not game.talk or "talk" in details:
         return details
-    missing: dict[str, object] = {}
-    digest = details.get("receipts_digest")
-    if digest is not None:
-        signed = _receipts_in(record, players)
-        if receipts_digest(signed) == digest:
-            missing["receipts"] = signed
-    if game.talk and "talk" not in details:
-        # Players signed what they were shown of it.
-        talk = _talk_in(record)
-        if talk:
-            missing["talk"] = talk
-    return {**details, **missing} if missing else details
-
-
-def contradiction(game: Game, match: PlayedMatch, details: Object, protests: Sequence[ProtestReceived]) -> str:
-    """Say how a protest of this attempt contradicts the choices that its players signed; empty if none does."""
-    if not protests:
-        return ""
-    protests = [protest for protest in protests if protest.attempt == match.attempt and protest.signed]
-    steps = reported_choices(game.rules, details, match.players)
-    for protest in protests:
-        for turn, choice in protest.signed.items():
-            # Turn 0 is an invitation that was declined.
-            if not turn:
-                continue
-            reported = None
-            if turn <= len(steps):
-                reported = steps[turn - 1].get(protest.player_id)
-            if reported != choice:
-                return f"{protest.player_id} signed {choice} and {reported} in turn {turn}"
-        if protest.draw_commitment and protest.draw_commitment != details.get("draw_commitment"):
-            return f"{protest.player_id} signed two commitments"
-    return ""
-
-
-def _doubt(findings: Judgement, referee_id: str) -> str:
-    """Say why a match is not proven, apart from signatures that are missing."""
-    if findings.wrong:
-        names = " and ".join(findings.wrong)
-        return f"the receipt of {names} does not fit: {names} or {referee_id} may have spoiled it"
-    if findings.doubt:
-        return findings.doubt
-    if findings.unseen:
-        return f"signed; what {' and '.join(findings.unseen)} saw is not"
-    return ""
-
-
-def _talk_in(record: Record) -> list[dict[str, object]]:
-    """Return what the players said with their moves, from the record of a match."""
-    return [
+    talk = [
         {"turn": event.get("turn"), "by": event.get("player_id"), "text": event["talk"]}
         for event in record
         if event.get("event") == "MoveMade" and event.get("talk")
     ]
-
-
-def _receipts_in(record: Record, players: Players) -> dict[str, list[str | None]]:
-    """Return the receipts in a referee's record, turn by turn, as a report would list them."""
-    by_player: dict[str, dict[int, str]] = {player: {} for player in players}
-    for event in record:
-        turn = event.get("turn")
-        receipt = event.get("receipt")
-        by_turn = by_player.get(str(event.get("player_id")))
-        if event.get("event") != "MoveMade" or by_turn is None:
-            continue
-        # A turn has an event of its own, so there are no more turns than events.
-        if type(turn) is int and 0 < turn <= len(record) and isinstance(receipt, str):
-            by_turn[turn] = receipt
-    turns = max((turn for by_turn in by_player.values() for turn in by_turn), default=0)
-    return {player: [by_turn.get(turn) for turn in range(1, turns + 1)] for player, by_turn in by_player.items()}
-
-
-# --- receipts and draws, replayed -------------------------------------------------------------------------------------
-
-
-def judge(game: Game, match: PlayedMatch, details: Mapping[str, Any], keys: Keys) -> Judgement:
-    """Check a match that was played to its end."""
-    replay = _Replay(game, match, details, keys)
-    doubt = ""
-    try:
-        replay.run()
-    except _Doubt as reason:
-        doubt = str(reason)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # The report may have any shape: what the rules cannot replay is not proven.
-        doubt = "the reported choices cannot be replayed"
-    is_signed = not (replay.unsigned or replay.wrong)
-    needs_view = replay.has_turns
-    return Judgement(
-        is_proven=is_signed and not doubt and not (needs_view and replay.unseen),
-        unsigned=tuple(replay.unsigned),
-        wrong=tuple(replay.wrong),
-        unseen=tuple(replay.unseen) if needs_view else (),
-        doubt=doubt,
-    )
+    return {**details, "talk": talk} if talk else details
 
 
 class _Replay:
     """One match, replayed."""
 
-    def __init__(self, game: Game, match: PlayedMatch, details: Mapping[str, Any], keys: Keys) -> None:
+    def __init__(self, game: Game, match: PlayedMatch, details: Object) -> None:
         self._game = game
         self._match = match
-        self._details: Mapping[str, Any] = unpacked(details)
+        self._details: Object = unpacked(details)
         self._talk = spoken_in(details, match.players)
-        self._keys = keys
-        self._receipts = details.get("receipts") or {}
-        self._commitment = details.get("draw_commitment") or receipts.NOTHING
-        self.unsigned: dict[str, None] = {}
-        self.wrong: dict[str, None] = {}
-        self.unseen: dict[str, None] = {}
-        self.has_turns = False
-        """Some choice was made with knowledge of an earlier one, or of hidden cards."""
+        signatures = details.get("signatures")
+        self._signatures = signatures if isinstance(signatures, Mapping) else {}
+        self._choices: dict[str, list[str]] = {player: [] for player in match.players}
+        self._views: dict[str, str | None] = dict.fromkeys(match.players)
+
+    @property
+    def unsigned(self) -> tuple[str, ...]:
+        """The players that chose something, and have no key or no signature here."""
+        keys = self._match.keys
+        return tuple(
+            player for player, chosen in self._choices.items() if chosen and not self._is_claimed_by(player, keys)
+        )
+
+    def _is_claimed_by(self, player: str, keys: Mapping[str, str]) -> bool:
+        return bool(keys.get(player) and self._signatures.get(player))
+
+    def is_signed_by(self, player: str) -> bool:
+        """True if this player signed everything that the replay has of it."""
+        match = self._match
+        if not self._choices[player]:
+            return True
+        statement = ChoicesStatement(
+            manager_key=match.manager_key,
+            league_id=match.league_id,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            game_type=self._game.name,
+            player_id=player,
+            opponent_id=match.players[1 - match.players.index(player)],
+            draw_commitment=self._details.get("draw_commitment"),
+            share_commitment=match.share_commitment,
+            choices=tuple(self._choices[player]),
+            views=self._views[player],
+        )
+        return is_signed(self._signatures[player], match.keys[player], statement)
 
     def run(self) -> None:
         """Replay the match to its end; raise _Doubt if it does not end as reported."""
@@ -240,12 +162,11 @@ class _Replay:
                 drawn += 1
             else:
                 turn += 1
-                moves = self._moves(steps, turn, mover.seats)
+                moves = self._moves(state, steps, turn)
                 if moves.keys() != set(mover.seats):
                     raise _Doubt("the reported choices are not those of the players to move")
-                self.has_turns = self.has_turns or len(mover.seats) < len(SEATS) or drawn > 0
                 for seat, choice in moves.items():
-                    self._check(state, seat, turn, choice)
+                    self._chosen(state, seat, turn, choice)
                 state = rules.play(state, moves)
             mover = rules.to_move(state)
         if turn != len(steps):
@@ -263,26 +184,40 @@ class _Replay:
             return [self._details.get("choices") or {}]
         return moves
 
-    def _moves(self, steps: Sequence[object], turn: int, seats: tuple[Seat, ...]) -> dict[Seat, str]:
+    def _moves(self, state: Any, steps: Sequence[object], turn: int) -> dict[Seat, str]:
         if turn > len(steps):
             raise _Doubt("the reported choices end before the game does")
         step = steps[turn - 1]
         if isinstance(step, dict) and None in step.values():
             raise _Doubt("a choice is missing")
-        return by_seat(step, self._match.players, seats)
+        return by_seat(self._game.rules, state, step, self._match.players)
+
+    def _chosen(self, state: Any, seat: Seat, turn: int, choice: str) -> None:
+        """Add a choice to what its player must have signed, and the question before it."""
+        players = self._match.players
+        player = players[seat]
+        self._choices[player].append(choice)
+        if player not in self.unsigned:
+            request = move_request(self._game, state, seat, turn, self._talk, players)
+            self._views[player] = chained(self._views[player], request)
 
     def _number(self, index: int, weights: Sequence[int]) -> int:
-        """The number that the revealed seed gives, if the seed is the promised one."""
+        """The number that seed and share give, if they are the promised ones."""
         match = self._match
         seed = self._details.get("draw_seed")
-        if not seed or not self._commitment:
-            # Referees by others promise nothing, and so break no promise.
+        commitment = self._details.get("draw_commitment")
+        if not match.share_commitment:
+            raise _Doubt("the manager had no share in the draw")
+        if match.first_drawn < match.attempt and match.first_drawn:
+            raise _Doubt("the draw of an earlier attempt was known")
+        if not seed or not commitment:
+            # Third-party referees promise nothing, and so break no promise.
             raise _Doubt("nobody knows whether the number was fixed before: the report has no seed or no commitment")
         drawn = draw.opened(
             str(seed),
             self._details.get("draw_share"),
             match.share_commitment,
-            str(self._commitment),
+            str(commitment),
             match.league_id,
             match.match_id,
             match.attempt,
@@ -291,37 +226,12 @@ class _Replay:
             raise _Doubt("the number was not fixed before: the seed does not open the commitment")
         return draw.event(drawn, match.league_id, match.match_id, match.attempt, index, weights)
 
-    def _check(self, state: Any, seat: Seat, turn: int, choice: str) -> None:
-        match = self._match
-        player = match.players[seat]
-        receipt = _at(self._receipts.get(player), turn)
-        keys = self._keys.get(player, ())
-        if receipt is None or not keys:
-            self.unsigned[player] = None
-            return
-        request = move_request(self._game, state, seat, turn, self._talk, match.players)
-        signed = Signed(
-            match.league_id,
-            match.match_id,
-            match.attempt,
-            self._game.name,
-            player,
-            match.players[1 - seat],
-            turn,
-            self._commitment,
-            receipts.seen_in(request),
-        )
-        if receipts.is_receipt(receipt, keys, signed, choice):
-            return
-        blind = structs.replace(signed, seen=receipts.NOTHING)
-        if request is not None and receipts.is_receipt(receipt, keys, blind, choice):
-            self.unseen[player] = None
-        else:
-            self.wrong[player] = None
+
+# --- before a draw ----------------------------------------------------------------------------------------------------
 
 
 def awaits_draw(game: Game, players: Players, handed_in: Mapping[str, Any]) -> bool:
-    """Whether these choices are legal, and only the draw is missing."""
+    """Whether these choices are legal, and the first draw comes next."""
     try:
         state = _played(game, players, handed_in)
     except (_Doubt, ValueError, KeyError, TypeError, AttributeError):
@@ -337,81 +247,5 @@ def drawn(game: Game, players: Players, handed_in: Mapping[str, Any], number: in
 
 def _played(game: Game, players: Players, handed_in: Mapping[str, Any]) -> Any:
     """The position after these choices."""
-    state = game.rules.start()
-    for step in handed_in.get("moves") or [handed_in["choices"]]:
-        state = game.rules.play(state, {SEATS[players.index(name)]: choice for name, choice in step.items()})
-    return state
-
-
-def possible_views(
-    game: Game, match: PlayedMatch, details: Mapping[str, Any], player: str, turn: int
-) -> tuple[str, ...]:
-    """What a player may have signed as `seen` in this turn: nothing, or what the reported moves showed it."""
-    seat = SEATS[match.players.index(player)]
-    moves = details.get("moves") or []
-    draws = details.get("draws") or []
-    state = game.rules.start()
-    played = 0
-    try:
-        for position in course(game.rules, moves, draws, match.players):
-            played += bool(position.moves)
-            if played >= turn:
-                break
-            state = position.state
-        request = move_request(game, state, seat, turn, spoken_in(details, match.players), match.players)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        request = None
-    return (receipts.NOTHING, receipts.seen_in(request))
-
-
-def is_signed(
-    game_type: str,
-    match: PlayedMatch,
-    player: str,
-    claim: SignedChoice,
-    commitment: str,
-    views: Sequence[str],
-    keys: Sequence[bytes],
-) -> bool:
-    """Whether the player signed this choice, under one of these views."""
-    opponent = match.players[1 - match.players.index(player)]
-    for seen in views:
-        signed = Signed(
-            match.league_id,
-            match.match_id,
-            match.attempt,
-            game_type,
-            player,
-            opponent,
-            claim.turn,
-            commitment,
-            seen,
-        )
-        if receipts.is_receipt(claim.receipt, keys, signed, claim.choice):
-            return True
-    return False
-
-
-def declined(match: PlayedMatch, game_type: str, details: Mapping[str, Any], player: str, keys: Keys) -> bool:
-    """Whether this player declined its invitation and signed that."""
-    seat = match.players.index(player)
-    fault = (details.get("faults") or {}).get(player)
-    if not isinstance(fault, Mapping) or fault.get("code") != "DECLINED":
-        return False
-    signed = Signed(
-        match.league_id,
-        match.match_id,
-        match.attempt,
-        game_type,
-        player,
-        match.players[1 - seat],
-        0,
-        details.get("draw_commitment") or receipts.NOTHING,
-    )
-    return receipts.is_receipt(fault.get("receipt"), keys.get(player, ()), signed, receipts.DECLINED)
-
-
-def _at(by_turn: object, turn: int) -> object:
-    if not isinstance(by_turn, list) or turn > len(by_turn):
-        return None
-    return by_turn[turn - 1]
+    steps = handed_in["moves"] if "moves" in handed_in else [handed_in["choices"]]
+    return replay(game.rules, steps, (), players).state

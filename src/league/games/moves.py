@@ -30,8 +30,13 @@ Step = Moves | int
 
 LARGEST_LIST: Final = 4_000
 """Moves that take more bytes than this are listed without the names of their players."""
+LARGEST_BARE_LIST: Final = 6_000
+"""If they still take more than this, each is listed as the number of its place among the legal moves, from 0."""
 LONGEST_HISTORY: Final = 400
 """Maximum number of steps in a public history; the oldest are left out first."""
+SHORT_HISTORY: Final = 50
+"""So many steps fit into every question. A longer history has as many of them as fit into LARGEST_QUESTION."""
+LARGEST_QUESTION: Final = 8_000
 
 
 def own_history(state: Any) -> tuple[Step, ...]:
@@ -79,8 +84,12 @@ class MoveWire(msgspec.Struct, Generic[State], frozen=True):
         """What this seat may see, with the steps so far if they are public."""
         view = self.rules.view(state, seat)
         if self.public_history:
-            steps = [_lettered(step) for step in self.history(state)]
-            view = {**view, "seat": LETTERS[seat], "history": steps[-LONGEST_HISTORY:]}
+            steps = [_lettered(step) for step in self.history(state)[-LONGEST_HISTORY:]]
+            if len(steps) > SHORT_HISTORY:
+                room = LARGEST_QUESTION - _size([view, self.rules.legal_moves(state, seat)])
+                while steps and _size(steps) > room:
+                    del steps[: len(steps) // 10 + 1]
+            view = {**view, "seat": LETTERS[seat], "history": steps}
         return view
 
     def game_result(
@@ -94,10 +103,35 @@ class MoveWire(msgspec.Struct, Generic[State], frozen=True):
             else:
                 moves.append(step)
         counted = [*moves, pending] if technical else moves
-        result: dict[str, object] = {"choices": _choices(counted, players), "moves": _listed(moves, players)}
+        result: dict[str, object] = {
+            "choices": _choices(counted, players),
+            "moves": self._listed(moves, draws, players),
+        }
         if draws:
             result["draws"] = draws
         return result
+
+    def _listed(self, moves: list[Moves], draws: list[int], players: Players) -> list[object]:
+        """The moves with the names of their players; bare if the list is long, and as numbers if it still is."""
+        named: list[object] = [{players[seat]: move for seat, move in step.items()} for step in moves]
+        if _size(named) <= LARGEST_LIST:
+            return named
+        bare = [_bare([step[seat] for seat in sorted(step)]) for step in moves]
+        if _size(bare) <= LARGEST_BARE_LIST:
+            return bare
+        places: list[object] = []
+        state = self.rules.start()
+        for position in course(self.rules, bare, draws, players):
+            if position.moves:
+                movers = sorted(position.moves.items())
+                places.append(_bare([self._place(state, seat, move) for seat, move in movers]))
+            state = position.state
+        return places
+
+    def _place(self, state: State, seat: Seat, move: str) -> int | str:
+        """The place of a move among the legal ones; the move itself if it is in free words."""
+        legal = self.rules.legal_moves(state, seat)
+        return legal.index(move) if move in legal else move
 
     def details(
         self, state: State, players: Players, technical: bool, pending: Moves = NOTHING_PENDING
@@ -174,7 +208,7 @@ def course(
         elif mover.kind != "chance" and played < len(moves):
             played += 1
             try:
-                step_moves = by_seat(moves[played - 1], players, mover.seats)
+                step_moves = by_seat(rules, position.state, moves[played - 1], players)
                 position = Position(rules.play(position.state, step_moves), moves=step_moves)
             except ValueError as error:
                 raise ValueError(f"move {played}: {error}") from error
@@ -226,16 +260,13 @@ def _chance_step(mover: Mover, number: object, place: int) -> ChanceStep:
     return ChanceStep(mover.weights, number)
 
 
-def _listed(moves: list[Moves], players: Players) -> list[object]:
-    """The moves with the names of their players; without them if the list is long."""
-    named: list[object] = [{players[seat]: move for seat, move in step.items()} for step in moves]
-    if len(msgspec.json.encode(named)) <= LARGEST_LIST:
-        return named
-    bare: list[object] = []
-    for step in moves:
-        in_order = [step[seat] for seat in sorted(step)]
-        bare.append(in_order if len(in_order) > 1 else in_order[0])
-    return bare
+def _bare(step: list[Any]) -> object:
+    """A step without names: what each mover did, in the order of the seats."""
+    return step if len(step) > 1 else step[0]
+
+
+def _size(value: object) -> int:
+    return len(msgspec.json.encode(value))
 
 
 def _lettered(step: Step) -> object:
@@ -256,17 +287,25 @@ def _choices(
     return {player: last_moves.get(seat) for seat, player in enumerate(players)}
 
 
-def by_seat(move: object, players: Players, seats: tuple[Seat, ...]) -> dict[Seat, str]:
-    """Read one entry of `moves`: it names players, or has the bare moves of the seats whose turn it was."""
-    if isinstance(move, str) and len(seats) == 1:
-        return {seats[0]: move}
-    if isinstance(move, list) and len(move) == len(seats) and all(isinstance(choice, str) for choice in move):
-        return dict(zip(sorted(seats), move, strict=True))
-    if not isinstance(move, dict):
-        raise ValueError("not an object of player ids and choices")
-    seated: dict[Seat, str] = {}
-    for player, choice in move.items():
-        if player not in players or not isinstance(choice, str):
+def by_seat(rules: Rules[State], state: State, move: object, players: Players) -> dict[Seat, str]:
+    """Read one entry of `moves`: it names players, or has the bare moves, or their places, of the seats to move."""
+    if isinstance(move, dict):
+        if not all(player in players and isinstance(choice, str) for player, choice in move.items()):
             raise ValueError("not a choice of one of the two players")
-        seated[players.index(player)] = choice
-    return seated
+        return {players.index(player): choice for player, choice in move.items()}
+    seats = sorted(rules.to_move(state).seats)
+    bare = move if isinstance(move, list) else [move]
+    if len(bare) != len(seats):
+        raise ValueError("not an object of player ids and choices")
+    return {seat: _chosen(rules, state, seat, choice) for seat, choice in zip(seats, bare, strict=True)}
+
+
+def _chosen(rules: Rules[State], state: State, seat: Seat, choice: object) -> str:
+    """A choice that is listed as it is, or as the number of its place among the legal moves."""
+    if type(choice) is int:  # true is not 1
+        legal = rules.legal_moves(state, seat)
+        if choice in range(len(legal)):
+            return legal[choice]
+    elif isinstance(choice, str):
+        return choice
+    raise ValueError(f"{choice!r} is not a choice")

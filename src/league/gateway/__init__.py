@@ -1,4 +1,4 @@
-"""The gateway to agents by others: roles and engine speak league.v2 and nothing else; all other habits end here.
+"""The gateway to third-party agents: roles and engine speak league.v2 and nothing else; all other habits end here.
 
 It has three parts, at three places:
 
@@ -7,8 +7,23 @@ It has three parts, at three places:
 - *Words* (`words.py`): inside one call, a peer may use another name for a method, want an MCP session first, live at
   another path, or answer with an event stream. Shell and simulator run the same code; nothing of it is journalled.
 - *Conversations* (`giving.py`, `guest.py`): several calls with timers of their own. Referees get their matches in other
-  ways than by announcement; a referee under a manager by others asks for its matches and for the players' addresses.
+  ways than by announcement; a referee under a third-party manager asks for its matches and for the players' addresses,
+  waits for their time (`lead.py`), and reports them so that each is counted once (`reporting.py`).
 
 Beside them stand the readers, which turn the JSON of others into messages of the documents (`normalise.py`, `forms.py`
 and what they use). They hold no state. Whoever builds a role gives it a book and a conversation; no role imports them.
 """
+
+PUBLIC = (
+    "book",
+    "foreign_assignments",
+    "forms",
+    "giving",
+    "guest",
+    "normalise",
+    "registrations",
+    "tools",
+    "understanding",
+    "words",
+)
+"""The modules that other packages may import."""

@@ -87,8 +87,8 @@ class GetAssignedMatches(Request, kw_only=True, frozen=True, tag="GET_ASSIGNED_M
     league_id: Text | None = None
 
 
-class ScheduleQuestion(LeagueQuery, kw_only=True, frozen=True, tag="LEAGUE_QUERY"):
-    """GET_SCHEDULE, asked of a manager by others: no document says how it is answered."""
+class FreeQuery(LeagueQuery, kw_only=True, frozen=True, tag="LEAGUE_QUERY"):
+    """A query to a third-party manager: no document says how it is answered."""
 
 
 VERBS = {
@@ -103,7 +103,7 @@ def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
     if type(sent) is LeagueQuery:
         return sent.query_type in ADDRESS_QUERIES
-    return type(sent) in (GetAssignedMatches, ScheduleQuestion)
+    return type(sent) in (GetAssignedMatches, FreeQuery)
 
 
 # --- what others send, as an announcement -----------------------------------------------------------------------------
@@ -166,6 +166,10 @@ _DONE: Final = frozenset(
         "CANCELED",
     }
 )
+
+
+_CURRENT: Final = frozenset({"CURRENT", "ACTIVE", "RUNNING", "IN_PROGRESS", "ONGOING", "STARTED", "ANNOUNCED"})
+_CURRENT_ROUND: Final = ("current_round", "current_round_id", "active_round")
 
 
 class Assignee(Struct, frozen=True):
@@ -444,6 +448,24 @@ def _collect_matches(value: object, round_id: object, depth: int, matches: list[
             return
         for element in value.values():
             _collect_matches(element, round_id, depth + 1, matches)
+
+
+def rounds_in(schedule: list[Fields]) -> frozenset[int]:
+    return frozenset(number_in(str(match["round_id"])) or 0 for match in schedule)
+
+
+def rounds_needed(schedule: list[Fields]) -> int:
+    """Return the rounds in which everybody in a schedule can meet everybody else."""
+    players = {_player(all_of(match), seat).get(f"{seat.name}_id") for match in schedule for seat in _SEATS}
+    return len(players) - 1 + len(players) % 2
+
+
+def is_current(round_id: int, answer: Fields, matches: list[Fields]) -> bool:
+    """Does the manager say that this round, with these matches, is being played?"""
+    said = (place.get(name) for place in _places(answer) for name in _CURRENT_ROUND)
+    if any(named is not None and number_in(str(named)) == round_id for named in said):
+        return True
+    return any(str(all_of(match).get("status")).upper() in _CURRENT for match in matches)
 
 
 def names_no_referee(match: Fields) -> bool:

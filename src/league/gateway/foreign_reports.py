@@ -1,4 +1,4 @@
-"""MATCH_RESULT_REPORT as referees by others write it (spec section 13.3), read as the documents have it: another name
+"""MATCH_RESULT_REPORT as third-party referees write it (spec section 13.3), read as the documents have it: another name
 for the winner, or everything flat beside the match. And ours, so that their managers can read it. Pure. What is said
 twice must be the same both times.
 """
@@ -175,12 +175,12 @@ def _deviation(path: str, detail: str) -> Violation:
     return Violation("E003", path, detail, f"{KIND}.{path}", lenient=True)
 
 
-# --- ours, for managers by others -------------------------------------------------------------------------------------
+# --- ours, for third-party managers -----------------------------------------------------------------------------------
 
 
 class ReportInAllWords(Request, kw_only=True, frozen=True, tag=KIND):
-    """A report of ours as the documents have it, and the same once more in the words that managers by others look for:
-    flat beside the match, and in a map of the players. The round is called what its manager calls it."""
+    """A report of ours as the documents have it, and once more in the words that third-party managers look for: flat
+    beside the match, and in a map of the players. The round is called what its manager calls it."""
 
     type: ClassVar[str] = KIND
     league_id: Text
@@ -234,7 +234,7 @@ def in_all_words(
     fields["players"] = rows
     fields["drawn_number"] = drawn_number
     fields["round_id"] = round_name or report.round_id
-    # A manager by others could do nothing with it.
+    # A third-party manager could do nothing with it.
     del fields["match_record"]
     return ReportInAllWords(**fields)
 

@@ -1,4 +1,4 @@
-"""Giving matches to referees by others, which may not know the announcement (spec section 13.4).
+"""Giving matches to third-party referees, which may not know the announcement (spec section 13.4).
 
 There are several ways to give a match, and nobody can see from outside which one makes a referee play. So the ways are
 tried one after the other, until a match is reported:
@@ -32,8 +32,8 @@ from league.manager.dispatch import (
     POLLED,
     Dispatch,
     Dispatches,
-    longest_match_s,
 )
+from league.manager.leases import longest_match_s
 from league.manager.ledger import ScheduledMatch
 from league.manager.roster import Member
 from league.protocol.envelope import Unsealed, seal
@@ -44,9 +44,7 @@ STARTS: Final[Mapping[str, type[StartMatch]]] = {
     "MATCH_ASSIGNMENT": MatchAssignment,
 }
 METHODS: Final = (ANNOUNCED, *STARTS)
-"""The ways to give a match to a referee by others, in the order they are tried."""
-REPORT_S: Final = 30.0
-"""How long a referee may take for GAME_OVER and its report."""
+"""The ways to give a match to a third-party referee, in the order they are tried."""
 EMPTY_PATIENCE: Final = 4
 """How many times longer a referee may take that acknowledged its match with an empty 2xx."""
 PAUSE_S: Final = 2.0
@@ -75,7 +73,7 @@ class GatewayGiving:
     def __init__(self, dispatches: Dispatches) -> None:
         self._dispatches = dispatches
         self._context = dispatches.context
-        self._habits = dispatches.habits
+        self._leases = dispatches.leases
         self._ledger = dispatches.context.ledger
         self._gifts: dict[str, Gift] = {}
         self._polling: set[str] = set()
@@ -250,7 +248,7 @@ class GatewayGiving:
 
     def _is_known(self, referee_id: str) -> bool:
         """Is there nothing to find out? So it is with our referees, and with those that ask for their matches."""
-        return self._habits.is_ours(referee_id) or self._is_polling(referee_id)
+        return self._leases.is_ours(referee_id) or self._is_polling(referee_id)
 
     def _is_polling(self, referee_id: str) -> bool:
         return referee_id in self._polling or self._context.member(referee_id).as_referee.dispatch_method == POLLED
@@ -265,13 +263,12 @@ class GatewayGiving:
     def _report_expected_in(self, dispatch: Dispatch) -> float:
         """Return the seconds that a referee gets before it is given the match in another way."""
         settings = self._ledger.settings
-        patience_s = settings.start_match_after_s
+        patience_s = settings.move_seconds / 2
         if dispatch.is_empty:
             patience_s *= EMPTY_PATIENCE
         if dispatch.is_promised:
-            patience_s = longest_match_s(settings) + REPORT_S
-            if settings.referee_patience_s is not None:
-                patience_s = settings.referee_patience_s
+            # Its GAME_OVER and its report may take as long as a move.
+            patience_s = longest_match_s(settings) + settings.move_seconds
         return max(patience_s, self._patience_s.get(dispatch.referee_id, 0.0))
 
     def _refused(self, gift: Gift, now: float) -> None:

@@ -1,4 +1,4 @@
-"""A referee of ours as the guest of a manager by others (spec section 13.5).
+"""A referee of ours as the guest of a third-party manager (spec section 13.5).
 
 Two conversations with the manager, each with one call at a time and a timer of its own:
 
@@ -29,18 +29,16 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.gateway import foreign_assignments as foreign
-from league.gateway.draws import DrawWords, GatewayDrawReport
-from league.gateway.foreign_assignments import Assignee, GetAssignedMatches, ScheduleQuestion
+from league.gateway.foreign_assignments import Assignee, FreeQuery, GetAssignedMatches
 from league.gateway.foreign_json import Fields
-from league.gateway.foreign_reports import in_all_words, is_draw
+from league.gateway.lead import Lead, look_for
+from league.gateway.reporting import GatewayReport, GatewayReports
 from league.machine import (
     ADDRESS_QUERIES,
-    Address,
     Content,
     Failure,
     Information,
     Inquiry,
-    Ping,
     Refusal,
 )
 from league.membership import Membership
@@ -81,16 +79,13 @@ BY_PORT: Final = "the documents' ports"
 
 _METHOD: Final = "get_assigned_matches"
 _QUESTION: Final = Policy(EXCHANGES["LEAGUE_QUERY"].limit_s, if_not_understood=Reaction.FAILED)
-_PING: Final = Policy(limit_s=3.0, is_waited_for=False)
-_IS_THERE: Final = (Failure.BUSY, Failure.NOT_UNDERSTOOD, Failure.SERVER_ERROR, Failure.UNUSABLE, Failure.ERROR)
-"""Failures that show that somebody answered the ping, if not as the documents do."""
 
 Envelope = dict[str, Any]
 """An envelope as `seal` writes it."""
 
 
 class GatewayGuest:
-    """Both conversations, and the words of a manager by others."""
+    """Both conversations, and the words of a third-party manager."""
 
     def __init__(
         self,
@@ -99,25 +94,43 @@ class GatewayGuest:
         on_located: Callable[[float], None],
     ) -> None:
         self._context = context
-        self._polling = Polling(context, take)
+        self._lead = Lead(context, on_located)
+        self._polling = Polling(context, take, self._lead)
         self._search = AddressSearch(context, on_located)
-        self._draws = DrawWords(context)
+        self._reports = GatewayReports(context)
 
     @property
     def trouble(self) -> str:
         return self._search.trouble or self._polling.trouble
 
     def begin(self, now: float) -> None:
+        self._reports.shows_tables = True
         self._polling.begin(now)
 
     def seek(self, now: float) -> None:
         self._search.seek(now)
 
-    def announced(self) -> None:
+    def heard(self, message: Message, now: float) -> None:
+        self._lead.heard_at = now
+        if isinstance(message, RoundAnnouncement):
+            self._gives(now)
+
+    def _gives(self, now: float) -> None:
+        """The manager gives matches by itself."""
         self._polling.end()
+        self._lead.release(now)
+
+    def may_begin(self, match: Match) -> bool:
+        return not self._lead.holds(match)
+
+    def awaits(self, player_id: str, now: float) -> bool:
+        if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict:
+            return False
+        return self._lead.is_early(player_id, now)
 
     def end(self) -> None:
         self._polling.end()
+        self._lead.end()
         self._search.end()
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
@@ -130,19 +143,13 @@ class GatewayGuest:
         return foreign.announcement_in(inquiry.params, _assignee(self._context), now)
 
     def assigned(self, method: str, now: float) -> None:
-        self._polling.end()
+        self._gives(now)
         self._context.membership.record((foreign.deviation(method),), now)
 
-    def worded(self, report: MatchResultReport, round_name: str) -> Message:
+    def report(self, report: MatchResultReport, round_name: str) -> GatewayReport | None:
         if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict:
-            return report
-        return in_all_words(report, round_name)
-
-    def draw_report(self, report: MatchResultReport, round_name: str) -> GatewayDrawReport | None:
-        # Our own managers know the documents' word.
-        if self._context.membership.agreement.derived_tokens or self._context.settings.is_strict or not is_draw(report):
             return None
-        return self._draws.report(report, round_name)
+        return GatewayReport(self._reports, report, round_name)
 
 
 def _assignee(context: RefereeContext) -> Assignee:
@@ -167,7 +174,7 @@ def _question(membership: Membership, envelope: Envelope) -> Message:
 def _schedule_question(membership: Membership, envelope: Envelope) -> Message:
     """Ask for the schedule (D0 411: "player or referee")."""
     league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return ScheduleQuestion(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
+    return FreeQuery(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
 
 
 def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
@@ -200,11 +207,14 @@ class Polling:
     """Asks for matches: one call at a time, and none while a match is played. `take` opens new matches like those of
     any announcement."""
 
-    def __init__(self, context: RefereeContext, take: Take) -> None:
+    def __init__(self, context: RefereeContext, take: Take, lead: Lead) -> None:
         self.trouble = ""
         """Says that every question was asked in vain."""
         self._context = context
         self._take = take
+        self._lead = lead
+        self._rounds: frozenset[int] = frozenset()
+        """The rounds of the last schedule."""
         self._polls = 0
         self._is_first = True
         self._is_listing = False
@@ -238,7 +248,8 @@ class Polling:
             self._delivery = None
 
     def _poll(self, now: float) -> None:
-        if any(match.is_located for match in self._context.docket.open.values()):
+        open_matches = self._context.docket.open.values()
+        if any(match.is_located and not self._lead.holds(match) for match in open_matches):
             self._poll_later(now)
             return
         self._unasked = list(self._questions)
@@ -311,14 +322,33 @@ class Polling:
             is_named = self._is_ours(fields)
             if is_named or (is_only_one and foreign.names_no_referee(fields)):
                 ours.append(fields)
+        docket = self._context.docket
         open_rounds: dict[int, list[Fields]] = {}
         for fields in ours:
-            is_done = self._context.docket.attempt_of(fields["match_id"]) > 0
+            match_id = fields["match_id"]
+            is_done = docket.attempt_of(match_id) > 0 and match_id not in docket.open
             round_id = foreign.number_in(str(fields["round_id"])) or 0
             if not is_done and foreign.is_wanted({**fields, "referee_id": None}, ""):
                 open_rounds.setdefault(round_id, []).append(fields)
+        rounds = foreign.rounds_in(schedule)
         if open_rounds:
-            self._look_at(open_rounds[min(open_rounds)], "GET_SCHEDULE", now)
+            round_id = min(open_rounds)
+            matches = open_rounds[round_id]
+            if foreign.is_current(round_id, answer, matches) or self._has_grown_to(round_id, schedule, rounds):
+                self._look_at(matches, "GET_SCHEDULE", now)
+                self._lead.release(now)
+            else:
+                match_ids = [fields["match_id"] for fields in matches]
+                self._lead.hold([match_id for match_id in match_ids if match_id not in docket.open], now)
+                self._look_at(matches, "GET_SCHEDULE", now)
+        self._rounds = rounds
+
+    def _has_grown_to(self, round_id: int, schedule: list[Fields], rounds: frozenset[int]) -> bool:
+        """True if this round is the newest of a schedule that grows round by round: then it is the current one."""
+        if round_id < max(rounds):
+            return False
+        is_growing = bool(self._rounds) and round_id not in self._rounds
+        return is_growing or len(rounds) < foreign.rounds_needed(schedule)
 
     def _is_ours(self, fields: Fields) -> bool:
         """Does this match name us as its referee?"""
@@ -538,28 +568,14 @@ class AddressSearch:
             self._conclude(now)
 
     def _ping(self, player: str, home: str) -> Delivery:
-        def failed(_: Delivery, attempt: FailedAttempt, __: float) -> None:
-            if attempt.failure in _IS_THERE:
-                self._endpoints[player] = home
-
-        def ended(delivery: Delivery, outcome: Ending, now: float) -> None:
-            if outcome is not Ending.FAILED:
+        def looked(delivery: Delivery, is_there: bool, now: float) -> None:
+            if is_there:
                 self._endpoints[player] = home
             self._deliveries.remove(delivery)
             if not self._deliveries:
                 self._tried_ports(now)
 
-        address = Address(player, home)
-        label = f"addresses/{self._searches}"
-        return Delivery(
-            player,
-            label,
-            Ping(),
-            _PING,
-            lambda: address,
-            on_end=ended,
-            on_attempt_failed=failed,
-        )
+        return look_for(player, home, f"addresses/{self._searches}", looked)
 
     def _tried_ports(self, now: float) -> None:
         before = len(self._missing)

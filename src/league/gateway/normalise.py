@@ -1,10 +1,11 @@
-"""What agents by others say, as messages of the documents (spec section 13.2): other names for a field, a field in
+"""What third-party agents say, as messages of the documents (spec section 13.2): other names for a field, a field in
 another place, a type left out. Each is recorded as a deviation; a value is never repaired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from league.gateway import foreign_reports, notifications, registrations
@@ -67,7 +68,10 @@ def normalise_answer(content: dict[str, Any], sent: str, move: MoveRequest | Non
 
 
 def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -> dict[str, Any]:
-    """Put a lone word, number or truth value that a tool returned under the name of the field that it is."""
+    """Put a lone word, number or truth value that a tool returned under the name of the field that it is.
+
+    A sentence that names an option is an answer, too: a wrong one, which is told so at once.
+    """
     if content.keys() not in ({"text"}, {"result"}):
         return content
     value = next(iter(content.values()))
@@ -75,15 +79,20 @@ def named(content: dict[str, Any], sent: str, move: MoveRequest | None = None) -
     if isinstance(value, str | int):
         text = str(value)
     word = text.strip()
-    if sent == "CHOOSE_PARITY_CALL" and word.lower() in _PARITIES:
+    if sent == "CHOOSE_PARITY_CALL" and _names_one(word, _PARITIES):
         return {"parity_choice": text}
-    if move is not None and word.lower() in map(str.lower, move.valid_options):
+    if move is not None and _names_one(word, move.valid_options):
         return {"move_data": {"move_type": move.move_type, "choice": text}}
     if sent == "GAME_INVITATION" and word.upper() in _JOINED:
         return {"status": word.upper()}
     if sent == "GAME_INVITATION" and isinstance(value, bool):
         return {"accept": value}
     return content
+
+
+def _names_one(text: str, options: Iterable[str]) -> bool:
+    """True if a text is one of these options, or a sentence with one."""
+    return any(re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text, re.IGNORECASE) for option in options)
 
 
 def _join(content: dict[str, Any]) -> Normalised:

@@ -1,4 +1,4 @@
-"""What referees and managers by others tell a player (spec section 13.5), in the words of the documents.
+"""What third-party referees and managers tell a player (spec section 13.5), in the words of the documents.
 
 Read are a GAME_OVER whose choices have another name or whose loser reads LOSS, a table whose rows lack what their order
 or another field says, a call whose context is a form that nobody filled in, an invitation to a seat of another name,
@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from league.protocol import timestamps
 from league.protocol.errors import Violation
+from league.protocol.versions import UNSAID
 
 GAME_OVER: Final = "GAME_OVER"
 STANDINGS: Final = "LEAGUE_STANDINGS_UPDATE"
 CALL: Final = "CHOOSE_PARITY_CALL"
 _UNFILLED: Final = {"opponent_id": "", "round_id": 0}
 _SEATS: Final = ("PLAYER_A", "PLAYER_B")
+GOES_WITHOUT_SAYING: Final = ("league_id", "game_type")
 _TIMES: Final = ("timestamp", "deadline")
 _PLAYED: Final = ("matches_played", "games_played", "matches")
 
@@ -59,7 +61,17 @@ def _as_it_is(content: dict[str, Any]) -> Normalised:
 
 
 def _invitation(content: dict[str, Any]) -> Normalised:
-    """Read a seat of another name. Which of the two it is changes nothing for a player."""
+    """Read an invitation without its league or its game, which the player knows from elsewhere, and a seat of another
+    name: which of the two it is changes nothing for a player."""
+    missing = [name for name in GOES_WITHOUT_SAYING if content.get(name) is None]
+    deviations = tuple(
+        Violation("E003", name, f"{name} is missing", f"GAME_INVITATION.{name}", lenient=True) for name in missing
+    )
+    content, about_seat = _seat({**content, **dict.fromkeys(missing, UNSAID)})
+    return content, (*deviations, *about_seat)
+
+
+def _seat(content: dict[str, Any]) -> Normalised:
     role = content.get("role_in_match")
     if role in _SEATS:
         return content, ()

@@ -1,4 +1,4 @@
-"""Registrations as agents by others write them (spec section 13.2): the meta fields flat, under other names, or left
+"""Registrations as third-party agents write them (spec section 13.2): the meta fields flat, under other names, or left
 out where a league can do without them. Each is a deviation; a value is never repaired. Pure."""
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def words_of(content: object, number: int | None = None, message: str = "") -> s
 
 
 def quoted(text: str) -> str:
-    """Return a text by others as it is shown: on one line, and not longer than people read."""
+    """Return a third-party text as it is shown: on one line, and not longer than people read."""
     line = " ".join(text.split())
     if len(line) <= LONGEST_QUOTE:
         return line

@@ -1,4 +1,4 @@
-"""Words: how one call is made in the words that an agent by others knows. Without I/O; shell and simulator run it.
+"""Words: how one call is made in the words that a third-party agent knows. Without I/O; shell and simulator run it.
 
 One call may take several requests. `Words` remembers, for each endpoint, what was found out; an `Exchange` is one call:
 its runner sends the first request, hands each reply to `step`, and gets another request or the reply that counts:
@@ -30,6 +30,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
+from league import letters
 from league.gateway import forms, tools, understanding
 from league.gateway.tools import (
     NO_SESSION,
@@ -38,18 +39,17 @@ from league.gateway.tools import (
     Tool,
     ToolList,
 )
+from league.letters import HttpReply
 from league.machine import Address, Ping, Probe
 from league.protocol import endpoints, jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.errors import PeerError
+from league.protocol.errors import Family, PeerError
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.findings import Findings, OfferedTools
 from league.protocol.jsonrpc import TOOLS_CALL
 from league.protocol.messages import ACKS, MESSAGES, Message
 from league.protocol.safe_text import excerpt
 from league.protocol.versions import PROTOCOL
-from league.transport import letters
-from league.transport.reply import HttpReply
 
 LIST_LIMIT: Final = 256 * 1024
 """The largest list of tools that is read."""
@@ -75,9 +75,11 @@ _USUAL_ARGUMENTS = 6
 """The number of arguments that are named to the author of a server without a tool for the choice."""
 
 NOTIFICATIONS: Final = frozenset(
-    row.message_type for row in EXCHANGES.values() if row.replies and row.replies[0] in ACKS
+    row.message_type
+    for row in EXCHANGES.values()
+    if row.family is not Family.REPORT and row.replies and row.replies[0] in ACKS
 )
-"""Messages whose connection may be given to a more urgent call."""
+"""Messages whose connection may be given to a more urgent call: nothing follows from their acknowledgements."""
 
 
 class Post(Struct, frozen=True):
@@ -226,8 +228,9 @@ class _Call:
     def _usual(self, message: Message) -> _Steps:
         """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
         raw = self._written()
-        reply = yield Post(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
-        reply = yield from self._settled(reply, raw, b"")
+        post = Post(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
+        reply = yield post
+        reply = yield from self._settled(reply, post)
         names = _names(self._to.convention, message.type)[1:]
         if not names or not is_unknown(reply.body):
             return reply
@@ -377,7 +380,7 @@ class _Call:
             headers = _headers(words.session, method, tool)
         # Only the message itself gives way. Questions about tools and sessions have a limit of their own.
         gives_way = self._gives_way and not limit
-        reply = yield Post(
+        post = Post(
             words.url or self._to.endpoint,
             raw,
             headers,
@@ -385,38 +388,25 @@ class _Call:
             gives_way,
             limit,
         )
+        reply = yield post
         if words.url:
             return _without_events(reply)
-        return (yield from self._settled(reply, raw, headers, limit))
+        return (yield from self._settled(reply, post))
 
-    def _settled(self, reply: HttpReply, raw: bytes, headers: bytes, limit: int = 0) -> _Steps:
+    def _settled(self, reply: HttpReply, post: Post) -> _Steps:
         """Find the reply that counts: out of its event, or from the path that was meant."""
         endpoint = self._to.endpoint
         if reply.status in _NOT_HERE and _has_no_path(endpoint):
             # Nobody takes messages there, so nobody got this one: the usual path is what was meant.
             usual = endpoint.rstrip("/") + USUAL_PATH
-            reply = yield Post(
-                usual,
-                raw,
-                headers,
-                self._to.origin,
-                self._gives_way and not limit,
-                limit,
-            )
+            reply = yield structs.replace(post, url=usual)
             if reply.status not in _NOT_HERE:
                 self._words.learn(endpoint).url = usual
         if reply.status in _MOVED:
             target = _same_server(endpoint, reply.location)
             if target:
                 # Followed once: a second redirect is an answer.
-                reply = yield Post(
-                    target,
-                    raw,
-                    headers,
-                    self._to.origin,
-                    self._gives_way and not limit,
-                    limit,
-                )
+                reply = yield structs.replace(post, url=target)
             if target and reply.status not in _ELSEWHERE:
                 self._words.learn(endpoint).url = target
         return _without_events(reply)

@@ -5,6 +5,30 @@ Beside the command line and the SDK, which both build on it, this is the only pl
 
 from __future__ import annotations
 
+PUBLIC = (
+    "admin_api",
+    "author_checks",
+    "author_code",
+    "authors",
+    "background",
+    "bare_posts",
+    "kept_secrets",
+    "manager_api",
+    "manager_options",
+    "managers",
+    "options",
+    "order_table",
+    "player_options",
+    "players",
+    "referee_options",
+    "referees",
+    "serving",
+    "settings_file",
+    "specification",
+    "system",
+)
+"""The modules that other packages may import."""
+
 
 def require_game(name: str) -> None:
     """Refuse a game that is not installed."""

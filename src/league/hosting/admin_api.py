@@ -110,7 +110,7 @@ def _keep_file(host: HostedAgent, target: str) -> None:
 
 
 def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
-    """The body of an order. An order without a target needs none. Any: JSON by others."""
+    """The body of an order. An order without a target needs none. Any: third-party JSON."""
     if not is_json(headers.get(b"content-type", b"application/json")):
         raise PeerError("E035", "the body of an order must be JSON: Content-Type: application/json")
     if not body.strip():
@@ -122,7 +122,7 @@ def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
 
 
 def read_order(order: str, document: Mapping[str, Any]) -> Operate:
-    """Read the fields of an order; PeerError if they do not fit it. Any: JSON by others."""
+    """Read the fields of an order; PeerError if they do not fit it. Any: third-party JSON."""
     fields = FIELDS
     if order in WITH_SECRET:
         fields = (*FIELDS, SECRET)

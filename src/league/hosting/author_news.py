@@ -225,7 +225,7 @@ def _error_in(answer: QueryAnswer) -> LeagueQueryError | None:
 
 
 def _data_in(response: LeagueQueryResponse) -> Object:
-    """The data of a response. Managers by others may put the table beside `data` instead of into it."""
+    """The data of a response. Third-party managers may put the table beside `data` instead of into it."""
     if response.data is not None:
         return response.data
     beside = {

@@ -89,10 +89,12 @@ def raised(player: str, error: BaseException, call: Message, options: Sequence[s
 
 def no_choice(player: str, value: object, call: Message, options: Sequence[str]) -> str:
     """The author's code returned something that is not text, or not text that can be sent."""
-    headline = f"{player} returned {shown(value)}, which is not text that can be sent"
+    headline = f"{player} returned {shown(value)}, which is not text that can be sent{_suggestion(value, options)}"
     if value is None:
         headline += "; is a return missing?"
-    return _report(headline + _suggestion(value, options), f"{_question(call, options)}\n{FAILED}")
+    elif isinstance(value, int | float) and str(value) in options:
+        headline = f'{player} returned {value}: {value} is a number; return "{value}"'
+    return _report(headline, f"{_question(call, options)}\n{FAILED}")
 
 
 def illegal_choice(player: str, value: object, call: Message, options: Sequence[str]) -> str:
@@ -240,10 +242,10 @@ def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
     return _ForgivingOutput(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
 
 
-def result(match: PastMatch, is_of_league: bool = True) -> str:
-    """One line about a match that is over."""
+def result(match: PastMatch, is_of_league: bool = True, opponent: str = "") -> str:
+    """One line about a match that is over; `opponent` is what people call it."""
     verb = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
-    outcome = f"{match.match_id}: you {verb} against {match.opponent_id}"
+    outcome = f"{match.match_id}: you {verb} against {opponent or match.opponent_id}"
     if match.status == "TECHNICAL_LOSS":
         return f"{outcome} by a technical loss {_fault(match, is_of_league)}"
     choices = f"{outcome}: you said {match.my_choice}, it said {match.opponent_choice}"
@@ -257,7 +259,7 @@ def _fault(match: PastMatch, is_of_league: bool) -> str:
     if match.outcome == "WIN":
         # The author can do nothing about the opponent's faults, so there is nothing to explain.
         return "(its own)"
-    side = "yours or both" if match.winner is None else "yours"
+    side = "of both players" if match.winner is None else "yours"
     if not is_of_league:
         # Friendly matches end with their journal, so nothing is left to explain.
         return f"({side}); the report of league spar tells why"

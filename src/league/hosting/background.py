@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from league.features import ViewRow, every, load
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
+from league.rows import ViewRow, every, load
 from league.transport.http import Response
 
 if TYPE_CHECKING:

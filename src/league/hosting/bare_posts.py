@@ -1,4 +1,4 @@
-"""Requests without JSON-RPC, which agents by others send (spec sections 13.1, 13.5): `POST /register` at a manager,
+"""Requests without JSON-RPC, which third-party agents send (spec sections 13.1, 13.5): `POST /register` at a manager,
 `POST /run_match` at a referee.
 
 The posted fields are put into a JSON-RPC call, the call is answered like any other, and its answer is taken out of the
@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from league import letters
 from league.hosting.serving import HostedAgent
 from league.machine import Ping
 from league.protocol import jsonrpc, strict_json
 from league.protocol.errors import PeerError
-from league.transport import letters
 from league.transport.http import Handler, HttpRequest, Response, is_json, refuse
 
 RUN_MATCH: Final = ("/run_match", "/start_match")
@@ -26,7 +26,7 @@ NOTHING_HERE: Final = Response(404, b'{"error":"there is nothing at this path"}'
 _JSON = msgspec.json.Encoder()
 
 Named = Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
-"""Returns the method and the message that posted fields stand for (Any: JSON by others)."""
+"""Returns the method and the message that posted fields stand for (Any: third-party JSON)."""
 
 
 def referee_pages(host: HostedAgent) -> Handler:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -28,6 +29,8 @@ View = Callable[[LeagueManager, int], object]
 
 MATCHES = "/api/matches/"
 REGISTER = "/register"
+FIRST_NEWS_S = 0.7
+"""How long the page of a match waits for what its referee tells first."""
 _JSON = msgspec.json.Encoder()
 _NOTHING = b"null"
 
@@ -121,9 +124,41 @@ async def match_page(host: HostedAgent, match_id: str) -> bytes | None:
     answer = await _shown(host, lambda manager, _: views.match(manager, match_id))
     if answer.body == _NOTHING:
         return None
+    live = await watched(host, match_id)
     records = await match_records(host, match_id)
-    # The page is JSON text already: the records go in before its closing brace.
-    return answer.body[:-1] + b',"records":' + _JSON.encode(records) + b"}"
+    # The page is JSON text already: the rest goes in before its closing brace.
+    return b'%b,"live":%b,"records":%b}' % (answer.body[:-1], _JSON.encode(live), _JSON.encode(records))
+
+
+async def watched(host: HostedAgent, match_id: str) -> dict[str, object] | None:
+    """What is to be seen of a match that is being played; somebody looks at it. None if its referee does not tell."""
+    manager = watch(host, [match_id])
+    if manager.live.is_awaited(match_id):
+        # The referee was asked this very moment.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_NEWS_S):
+                while manager.live.is_awaited(match_id):
+                    host.running.changed.clear()
+                    await host.running.changed.wait()
+    live = manager.live.seen.get(match_id)
+    if live is None:
+        return None
+    return {
+        "joined": live.joined,
+        "answered": live.answered,
+        "moves": [{"player_id": player, "move": move} for turn in live.turns for player, move in turn.items()],
+        "clock": live.clock or None,
+        "board": live.board,
+    }
+
+
+def watch(host: HostedAgent, match_ids: Sequence[str]) -> LeagueManager:
+    """Somebody looks at these matches: they are watched for a while."""
+    agent = host.running
+    manager = agent.machine
+    assert isinstance(manager, LeagueManager)
+    agent.prompt(lambda _: manager.watch(match_ids, agent.now()))
+    return manager
 
 
 async def match_records(host: HostedAgent, match_id: str) -> list[dict[str, object]]:
@@ -155,7 +190,7 @@ def journal_of(host: HostedAgent) -> JournalReader | None:
 
 
 def _registration(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call that a posted registration stands for (Any: JSON by others)."""
+    """The call that a posted registration stands for (Any: third-party JSON)."""
     message = registrations.registration_of(fields)
     kind = message["message_type"]
     method = str(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from league.hosting.options import (
     ADDRESSES,
@@ -12,7 +12,7 @@ from league.hosting.options import (
     NAMES,
     NUMBER,
     NUMBERS,
-    PLACES,
+    REACH,
     SECONDS,
     SHARED,
     TEXT,
@@ -21,9 +21,7 @@ from league.hosting.options import (
     league_setting,
     option,
 )
-
-if TYPE_CHECKING:
-    from league.protocol.endpoints import Allowance, Reach
+from league.settings import HOUSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -53,14 +51,6 @@ class ManagerOptions(RoleOptions):
         "when the league starts: when-full, manual, or a time such as 18:30",
         placeholder="when-full|manual|TIME",
     )
-    draw: Literal["auto", "shared", "referee"] = league_setting(
-        "draw",
-        TEXT,
-        "who draws numbers: referees alone, or referees and manager together (shared); auto: together with referees "
-        "that came in without the enrolment key or approval",
-        default="auto",
-        choices=("auto", "shared", "referee"),
-    )
     late: Literal["admit", "refuse"] = league_setting(
         "late",
         TEXT,
@@ -68,7 +58,7 @@ class ManagerOptions(RoleOptions):
         choices=("admit", "refuse"),
     )
     preset: Literal["local", "official"] = league_setting(
-        "announcement_wait_s",
+        "announcement_lead_s",
         TEXT,
         "local: quick; official: a minute between announcement and play",
         default="local",
@@ -84,23 +74,15 @@ class ManagerOptions(RoleOptions):
     outage_minutes: float = league_setting(
         "outage_minutes",
         NUMBER,
-        "how long a round waits if many players disappear at once (0: it never waits)",
+        "how long matches wait in all for a player while a third are silent (0: no match ever waits)",
         least=0,
         placeholder="MINUTES",
     )
-    outage_share: float = league_setting(
-        "outage_share",
-        NUMBER,
-        "the share of players, at least three, that must disappear at once for the league to wait; half, at least two, "
-        "are always enough",
-        least=0.05,
-        placeholder="SHARE",
-    )
-    endpoints: Reach = league_setting(
+    endpoints: tuple[str, ...] = league_setting(
         "endpoints",
-        TEXT,
-        "how far away agents may be; each must be at the address it registers from",
-        choices=("local", "lan", "public"),
+        REACH,
+        "how far away agents may be, each at the address it registers from; and networks (10.1.0.0/16), HOST or "
+        "HOST:PORT where they may also be, wherever they register from",
     )
     trust: Literal["tokens", "class"] = league_setting(
         "trust",
@@ -108,12 +90,6 @@ class ManagerOptions(RoleOptions):
         "what proves who sent a report or an answer: tokens only; or, for agents that show none, also the address it "
         "came from (with --endpoints local or lan)",
         choices=("tokens", "class"),
-    )
-    allow_endpoint: tuple[Allowance, ...] = league_setting(
-        "allow_endpoint",
-        PLACES,
-        "a network (10.1.0.0/16), HOST or HOST:PORT where agents may also be, wherever they register from; "
-        "may be repeated",
     )
     enrolment: Literal["open", "key", "approve"] | None = league_setting(
         "enrolment",
@@ -126,8 +102,9 @@ class ManagerOptions(RoleOptions):
     enrolment_key: str = option(
         TEXT,
         "",
-        f"the key that referees register with (default: {KEY_VARIABLE}, or a new one, which the manager keeps)",
-        placeholder="KEY",
+        "the key that referees register with (default: a new one, which the manager keeps)",
+        variable=KEY_VARIABLE,
+        only_in_file=True,
     )
     state: str = option(
         TEXT,
@@ -138,17 +115,14 @@ class ManagerOptions(RoleOptions):
     managers: tuple[str, ...] = option(
         ADDRESSES,
         (),
-        "the address of a manager of this league (this one or a standby), which members are told; may be repeated",
+        "another address of this manager, or one of its standby: members are told, and the manager answers to its "
+        "name; may be repeated",
     )
-    max_referees: int = league_setting("max_referees", WHOLE, "accept at most this many referees", least=1)
-    referee_patience: float | None = league_setting(
-        "referee_patience_s",
-        SECONDS,
-        "how long a referee may take for a match it has acknowledged (default: the longest a match can take)",
-        least=0.1,
+    max_referees: int = option(
+        WHOLE, HOUSE.max_referees, "accept at most this many referees", least=1, only_in_file=True
     )
     shared: str | None = option(
-        TEXT, None, f"{SHARED} (default: the journal's folder)", off="keep no shared files", placeholder="DIR"
+        TEXT, None, f'{SHARED} (default: the journal\'s folder; "": nowhere)', placeholder="DIR"
     )
     """None: in the folder of the journal; "": nowhere."""
     announcement_lead_s: float | None = league_setting(
@@ -162,25 +136,14 @@ class ManagerOptions(RoleOptions):
     retry_delays_s: tuple[float, ...] = league_setting(
         "retry_delays_s", NUMBERS, "pauses before the retries of a call", least=0, only_in_file=True
     )
-    standings_interval_s: float = league_setting(
-        "standings_interval_s", SECONDS, "least time between two standings updates", least=0, only_in_file=True
-    )
-    start_match_after_s: float = league_setting(
-        "start_match_after_s",
+    standings_interval_s: float = option(
         SECONDS,
-        "how long to wait before the manager gives a match to a referee by others in another way",
-        least=0.1,
+        HOUSE.standings_interval_s,
+        "least time between two standings updates",
+        least=0,
         only_in_file=True,
     )
-    unique_names: bool = league_setting("unique_names", FLAG, "names must be unique", only_in_file=True)
-    late_referees: bool = league_setting("late_referees", FLAG, "referees may join a running league", only_in_file=True)
-    max_concurrent_matches_limit: int = league_setting(
-        "max_concurrent_matches_limit",
-        WHOLE,
-        "the most concurrent matches that a referee may offer; one with a token_scheme may always offer 64",
-        least=1,
-        only_in_file=True,
-    )
+    unique_names: bool = option(FLAG, HOUSE.unique_names, "names must be unique", only_in_file=True)
     tiebreakers: tuple[str, ...] = league_setting(
         "tiebreakers", NAMES, "the criteria that sort the table, in order", only_in_file=True
     )

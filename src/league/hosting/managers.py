@@ -15,42 +15,47 @@ from pathlib import Path
 
 from msgspec import structs
 
-from league import features
+from league import rows
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import EndpointsChanged, Event, LeagueCreated, TrustChanged
-from league.features import DoorRow, PagesRow
+from league.events import AgentStateChanged, Event, LeagueCreated, SettingsChanged
+from league.games.contract import safe_name
 from league.gateway.book import PeerBook
 from league.gateway.giving import GatewayGiving
 from league.hosting import require_game, serving, start_time
 from league.hosting.background import open_views
 from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY, KeptSecret
+from league.hosting.mailboxes import Owners
 from league.hosting.manager_api import FeaturePages, league_gauges, league_pages, other_pages
 from league.hosting.manager_options import ManagerOptions
-from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator
+from league.hosting.narration import MANAGER, REFUSALS, ErrorLines, Narrator, PlayerStates
 from league.hosting.options import options_of
-from league.hosting.serving import Door, HostedAgent, Ready, trusted
+from league.hosting.serving import Door, HostedAgent, Ready
+from league.letters import Speaker
 from league.machine import Machine
+from league.mailbox.addresses import PREFIX
+from league.mailbox.post_office import PostOffice, RelayClient, RelayPolicy, known_as
 from league.manager.league_manager import LeagueManager
 from league.manager.secret_rotation import is_retired
 from league.manager.standings import TIEBREAKERS
 from league.protocol import jsonrpc, tokens
 from league.protocol.consistency import MAX_ROWS
-from league.protocol.endpoints import EndpointPolicy, read_allowance
+from league.protocol.endpoints import reach_of, read_allowance
 from league.protocol.envelope import Reading
 from league.protocol.exchanges import Role
-from league.settings import LeagueSettings
+from league.rows import DoorRow, PagesRow
+from league.settings import HouseRules, LeagueSettings
 from league.storage.notices import JournalError, JournalInUseError
 from league.storage.reading import open_for_reading
 from league.storage.urls import Place
 from league.terminal import USAGE, CommandError, addresses, console
-from league.transport.http import OTHER_PATHS, App
-from league.transport.http_client import HttpClient
-from league.transport.letters import Speaker
-from league.transport.resolving import Resolver
+from league.transport.http import OTHER_PATHS, App, Limits
 
-SMALL_TABLE = 60
-"""Tables of more players pass the 10 KB of document 4."""
+CROWD = Limits(connections=4096, connections_per_address=2048, requests=4096)
+"""A reader of a mailbox holds a connection all the time, and a school's players have one address."""
+SMALL_TABLE = 45
+"""With more players the 10 KB of document 4 do not suffice for what is signed about a round, with more than 60 not even
+for tables."""
 OPEN = "--enrolment open: anybody who can reach this manager may register as a referee at any time and decide matches"
 CLASS = (
     "--trust class: whoever shares an address with a referee can report for it, and whoever shares one with a player "
@@ -71,10 +76,13 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     settings = resumed(options, chosen, place)
     shared = serving.open_shared(options.shared, beside=place)
     host = HostedAgent()
-    door = Door.of(options, jsonrpc.MESSAGE_LIMIT)
+    names = tuple(addresses.host_of(address) for address in options.managers)
+    door = structs.replace(Door.of(options, jsonrpc.MESSAGE_LIMIT, names), limits=CROWD)
     host.gauges = league_gauges
     host.views = open_views()
-    pages: list[FeaturePages] = [features.load(row.open)(host, host.views) for row in features.every(PagesRow)]
+    office = PostOffice(Owners(host).standing)
+    pages: list[FeaturePages] = [office]
+    pages += [rows.load(row.open)(host, host.views) for row in rows.every(PagesRow)]
     app = App(
         host.respond,
         {**host.basic_pages(), **league_pages(host, host.views)},
@@ -82,6 +90,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
         other_pages(host, pages),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
         host.mcp,
+        unlimited=(PREFIX,),
     )
     await host.listen(door, options.first_port, app, next_free=options.port is None)
     try:
@@ -91,7 +100,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
                     break
                 # Whoever wrote the journal until now may have begun a league in it.
                 settings = resumed(options, chosen, place)
-            if await _serve_league(options, settings, place, host, shared, stop, ready):
+            if await _serve_league(options, settings, place, host, shared, stop, ready, office):
                 break
     finally:
         for feature_pages in pages:
@@ -108,6 +117,7 @@ async def _serve_league(
     shared: serving.FileFollowers | None,
     stop: asyncio.Event,
     ready: Ready,
+    office: PostOffice,
 ) -> bool:
     """Open the journal and serve its league until the process is stopped. False if a standby was too late: somebody
     else writes the journal."""
@@ -119,7 +129,7 @@ async def _serve_league(
     # Beside a database there is no folder; commands look in the one that has the league's name.
     state = Path(options.state or place.folder or Path(serving.default_journal(settings.league_id)).parent)
     host.state = state
-    setup = _setup(options, settings, state, host.port)
+    setup = _setup(options, settings, state, host.port, office)
     try:
         agent = await host.start(setup, journal, shared)
     except JournalInUseError as error:
@@ -130,25 +140,28 @@ async def _serve_league(
     ready(host)
     if not options.quiet:
         console.complain(f"journal: {place}")
-        for row in features.own(DoorRow):
-            console.complain(f"MCP clients are answered by {features.load(row.describe)()}")
-    _print_notices(settings)
+        assert isinstance(agent.machine, LeagueManager), "this process serves a league"
+        console.complain(f"key of this manager: {agent.machine.ledger.manager_key}")
+        for row in rows.own(DoorRow):
+            console.complain(f"MCP clients are answered by {rows.load(row.describe)()}")
+    _print_notices(settings, house_rules(options))
     watching = asyncio.create_task(start_time.watch(agent))
     try:
         # A manager serves its results after the league is over, until it is stopped.
         await serving.until(stop, serving.all_over([agent], lambda _: False))
     finally:
         watching.cancel()
+        office.close()
         await host.stop()
         await setup.client.close()
     return True
 
 
-def _print_notices(settings: LeagueSettings) -> None:
+def _print_notices(settings: LeagueSettings, house: HouseRules) -> None:
     """Print what the operator should know before the league starts."""
-    for problem in features.problems():
+    for problem in rows.problems():
         console.complain(problem)
-    serving.say_if_too_few_files(settings.players + settings.max_referees)
+    serving.say_if_too_few_files(settings.players + house.max_referees)
     notice = size_notice(settings.players, settings.profile)
     if notice:
         console.complain(notice)
@@ -158,13 +171,20 @@ def _print_notices(settings: LeagueSettings) -> None:
         console.complain(CLASS)
 
 
-def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port: int) -> Setup:
-    endpoints = EndpointPolicy(
-        settings.endpoints,
+def _setup(
+    options: ManagerOptions,
+    settings: LeagueSettings,
+    state: Path,
+    port: int,
+    office: PostOffice,
+) -> Setup:
+    endpoints = RelayPolicy(
+        reach_of(settings.endpoints),
         "same",
-        allowed=tuple(map(read_allowance, settings.allow_endpoint)),
+        allowed=tuple(map(read_allowance, settings.endpoints[1:])),
         own_port=port,
         is_own=addresses.is_own,
+        names=known_as(options.managers, addresses.names_at(options.host), port),
     )
     league_secrets = LeagueSecrets(options, state)
 
@@ -180,6 +200,7 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
             operator=tokens.verifier(token),
             # In the journal, so that a manager on another machine has them too.
             manager_endpoints=options.managers,
+            house=house_rules(options),
             kept_secrets={ADMIN_TOKEN.key: token, ENROLMENT_KEY.key: key},
             is_local=addresses.is_loopback(options.host),
             open_book=PeerBook,
@@ -187,12 +208,12 @@ def _setup(options: ManagerOptions, settings: LeagueSettings, state: Path, port:
         )
 
     # A manager's speaker never changes, so it is made once.
-    reading = Reading(settings.profile, settings.max_concurrent_matches_limit, settings.game_type)
+    reading = Reading(settings.profile, settings.game_type)
     speaker = Speaker(Role.MANAGER, tokens.MANAGER, reading)
     return Setup(
         build,
         lambda _: speaker,
-        HttpClient(resolver=Resolver(endpoints), tls=trusted(options)),
+        RelayClient(office, endpoints),
         sources.Clock(),
         show=console.complain,
         show_error=ErrorLines(),
@@ -224,8 +245,8 @@ class LeagueSecrets:
     def _look_up(self, secret: KeptSecret, secrets: Mapping[str, str]) -> str:
         source = secret.variable
         value = secret.in_environment()
-        if secret is ENROLMENT_KEY and self._options.enrolment_key:
-            source = "--enrolment-key"
+        if secret is ENROLMENT_KEY and value is None and self._options.enrolment_key:
+            source = "enrolment_key"
             value = self._options.enrolment_key
         if value is not None and not is_retired(secrets, secret.key, value):
             return value
@@ -234,16 +255,21 @@ class LeagueSecrets:
         return secret.in_folder(self._state, secrets.get(secret.key))
 
 
-def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], None]:
+def _narrated(quiet: bool) -> Callable[[Machine, Sequence[Event]], Callable[[], None]]:
     """Prints what happens. Refusals are printed even if the manager is quiet: the operator should look at them."""
     refusals = Narrator(REFUSALS, say=console.complain)
     if quiet:
         return refusals
-    course = Narrator(MANAGER)
+    course = Narrator({**MANAGER, AgentStateChanged: PlayerStates()})
 
-    def narrate(machine: Machine, happened: Sequence[Event]) -> None:
-        course(machine, happened)
-        refusals(machine, happened)
+    def narrate(machine: Machine, happened: Sequence[Event]) -> Callable[[], None]:
+        tellings = (course(machine, happened), refusals(machine, happened))
+
+        def tell() -> None:
+            for telling in tellings:
+                telling()
+
+        return tell
 
     return narrate
 
@@ -253,14 +279,14 @@ def size_notice(players: int, profile: str) -> str:
     if players <= SMALL_TABLE:
         return ""
     limits = "messages to 10 KB"
-    consequence = "our agents accept up to 1 MiB, agents by others may not"
+    consequence = "our agents accept up to 1 MiB, third-party agents may not"
     if players > MAX_ROWS:
         limits += f" and tables to {MAX_ROWS} rows"
         consequence += "; agents in the strict profile refuse the tables"
         if profile == "strict":
             consequence += " (this manager is strict)"
     return (
-        f"{players} players: tables will be larger than 10 KB. "
+        f"{players} players: what is signed about rounds, and tables, will be larger than 10 KB. "
         f"Document 4 (Game Protocol Messages, 14.1) limits {limits}; {consequence}"
     )
 
@@ -271,33 +297,34 @@ def size_notice(players: int, profile: str) -> str:
 def league_settings(options: ManagerOptions, now: datetime) -> LeagueSettings:
     """The settings of a new league. A start time without a zone is in the zone of `now`."""
     _check(options)
-    is_official = options.preset == "official"
-    wait_s = 10.0 if is_official else 1.0
     lead_s = options.announcement_lead_s
     if lead_s is None:
-        lead_s = 60.0 if is_official else 0.0
-    start, start_at = start_time.read(options.start, now)
+        lead_s = 60.0 if options.preset == "official" else 0.0
     settings = {row.setting: getattr(options, row.name) for row in options_of(ManagerOptions) if row.setting}
     settings |= {
-        "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{options.game}",
-        # A league that needs more referees than the usual limit must be able to start.
-        "max_referees": max(options.max_referees, options.referees),
-        # The operator's number is meant; without one, all that may register at all.
-        "open_referees": options.referees if "referees" in options.given else options.max_referees,
-        "start": start,
-        "start_at": start_at,
-        "announcement_wait_s": wait_s,
+        "league_id": options.league_id or f"league_{now.astimezone(UTC):%Y%m%d_%H%M%S}_{safe_name(options.game)}",
+        "start": start_time.read(options.start, now),
         "announcement_lead_s": lead_s,
-        "late_referees": options.late_referees and not is_official,
         "enrolment": options.enrolment or "guarded",
-        "allow_endpoint": tuple(map(str, options.allow_endpoint)),
     }
     return LeagueSettings(**settings)
 
 
+def house_rules(options: ManagerOptions) -> HouseRules:
+    """The rules of this manager."""
+    return HouseRules(
+        # A league that needs more referees than the usual limit must be able to start.
+        max_referees=max(options.max_referees, options.referees),
+        # The operator's number is meant; without one, all that may register at all.
+        open_referees=options.referees if "referees" in options.given else options.max_referees,
+        unique_names=options.unique_names,
+        standings_interval_s=options.standings_interval_s,
+    )
+
+
 MUST_FIT = ("league_id", "game", "profile", "rounds", "double", "tiebreakers")
 """The options that define a league: a journal is not resumed with other values of these."""
-MAY_CHANGE = ("endpoints", "allow_endpoint", "trust")
+MAY_CHANGE = ("endpoints", "trust")
 """The operator may widen or narrow these: new values count from the restart on."""
 
 
@@ -317,7 +344,7 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, place: Place) -> 
             continue  # a default never contradicts a journal
         stored_value = getattr(stored, row.setting)
         option_value = getattr(settings, row.setting)
-        if stored_value == option_value and (row.name != "start" or stored.start_at == settings.start_at):
+        if stored_value == option_value:
             continue
         flag = row.name if row.only_in_file else row.flag
         if row.name in MUST_FIT:
@@ -343,7 +370,7 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, place: Place) -> 
 
 def _check_trust(settings: LeagueSettings) -> None:
     """Refuse to believe addresses of the whole world."""
-    if settings.trust == "class" and settings.endpoints == "public":
+    if settings.trust == "class" and reach_of(settings.endpoints) == "public":
         raise CommandError(
             "--trust class believes addresses, so it needs --endpoints local or lan; with --endpoints public, use "
             "--trust tokens",
@@ -359,19 +386,14 @@ def _stored_settings(place: Place) -> LeagueSettings | None:
     try:
         with open_for_reading(place) as journal:
             first = next(iter(journal.events()), None)
-            changes = journal.of_kind(EndpointsChanged)
-            trust_changes = journal.of_kind(TrustChanged)
+            changes = journal.of_kind(SettingsChanged)
     except JournalError:
         return None
     if not isinstance(first, LeagueCreated):
         return None
     settings = first.settings
-    if changes:
-        _, newest = changes[-1]
-        settings = structs.replace(settings, endpoints=newest.endpoints, allow_endpoint=newest.allow_endpoint)
-    if trust_changes:
-        _, newest_trust = trust_changes[-1]
-        settings = structs.replace(settings, trust=newest_trust.trust)
+    for _, change in changes:
+        settings = change.applied_to(settings)
     return settings
 
 

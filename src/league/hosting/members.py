@@ -25,7 +25,9 @@ from league.hosting import serving
 from league.hosting.bare_posts import referee_pages
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.options import MemberOptions
-from league.hosting.serving import Door, HostedAgent, Ready, trusted
+from league.hosting.outbound import UNCALLED_S, OutboundMembers
+from league.hosting.serving import Door, HostedAgent, Ready
+from league.letters import Speaker
 from league.machine import Machine
 from league.protocol import jsonrpc
 from league.protocol.endpoints import EndpointPolicy, parse
@@ -37,7 +39,6 @@ from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import first_of, is_loopback, is_own
 from league.transport.http import OTHER_PATHS, App
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
-from league.transport.letters import Speaker
 from league.transport.resolving import Resolver
 
 if TYPE_CHECKING:  # a process of one role does not load the other
@@ -84,15 +85,18 @@ class MemberProcess:
         self._ready = ready
         self._shared = serving.open_shared(options.shared)
         self._door = Door.of(options, LIMIT)
-        endpoints = EndpointPolicy(origin_rule="loopback", is_own=is_own)
-        self._client = HttpClient(
-            resolver=Resolver(endpoints, named_by=parse(first_of(options.manager))),
-            # All members call the same manager, and must not wait for each other.
-            limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * options.count),
-            tls=trusted(options),
-        )
+        self._client = self._new_client()
+        self._outbound = OutboundMembers(options.manager.split(","), self._new_client)
         self._hosts: list[HostedAgent] = []
         self._members: list[HostedMember] = []
+
+    def _new_client(self) -> HttpClient:
+        endpoints = EndpointPolicy(origin_rule="loopback", is_own=is_own)
+        return HttpClient(
+            resolver=Resolver(endpoints, named_by=parse(first_of(self._options.manager))),
+            # All members call the same manager, and must not wait for each other.
+            limits=PoolLimits(per_endpoint=DEFAULT_LIMITS.per_endpoint * self._options.count),
+        )
 
     async def serve(self, stop: asyncio.Event) -> int:
         """Serve until the league of every member is over or `stop` is set; return the exit status."""
@@ -108,23 +112,30 @@ class MemberProcess:
                 if host is None:
                     break
                 self._hosts.append(host)
-                registering.append(asyncio.create_task(_report_obstacles(host)))
-                if port:
+                registering.append(asyncio.create_task(self._report_obstacles(host)))
+                if port and not self._options.outbound:
                     port = host.port + 1
-            agents = [host.running for host in self._hosts]
-            is_done = _is_refused if self._options.until_stdin_closes else _is_over
-            await serving.until(stop, serving.all_over(agents, is_done))
+            hosts = {host.running: host for host in self._hosts}
+            await serving.until(stop, serving.all_over(hosts, lambda agent: self._is_done(hosts[agent])))
             # Members still answer here: an author's code may have something left to say.
             stopping = [member.on_stopping() for member in self._members if member.on_stopping is not None]
             await asyncio.gather(*stopping)
         finally:
             for task in registering:
                 task.cancel()
+            await self._outbound.close()
             await asyncio.gather(*(host.stop() for host in self._hosts))
             await self._client.close()
-        if any(_is_refused(host.running) for host in self._hosts):
+        if self._outbound.has_failed or any(_is_refused(host.running) for host in self._hosts):
             return 1
         return 0
+
+    def _is_done(self, host: HostedAgent) -> bool:
+        if self._outbound.is_open_question(host):
+            return False
+        if host in self._outbound.closed:
+            return True
+        return (_is_refused if self._options.until_stdin_closes else _is_over)(host.running)
 
     async def _bring_up(self, number: int, port: int, stop: asyncio.Event) -> HostedAgent | None:
         """Open the port of a member, build its machine, and replay its journal; None if a standby is stopped before it
@@ -133,9 +144,12 @@ class MemberProcess:
         member = self._member(number)
         host = HostedAgent()
         host.tools = member.tools
-        # Only the first member must have the port that was asked for.
-        next_free = number > 0 or options.port is None
-        await host.listen(self._door, port, self._app(host), next_free)
+        if options.outbound:
+            self._outbound.begin(host, self._app(host))
+        else:
+            # Only the first member must have the port that was asked for.
+            next_free = number > 0 or options.port is None
+            await host.listen(self._door, port, self._app(host), next_free)
         place = self._journal_place(number)
         journal = partial(
             serving.open_journal,
@@ -158,6 +172,8 @@ class MemberProcess:
         if _machine(agent).is_asking and not options.quiet:
             console.say(f"the league in this journal is over; asking {options.manager} for another one")
         self._members.append(member)
+        if options.outbound:
+            self._outbound.read(host)
         self._ready(host)
         if member.on_started is not None:
             member.on_started(agent)
@@ -172,17 +188,23 @@ class MemberProcess:
     def _app(self, host: HostedAgent) -> App:
         return App(
             post=host.respond,
-            get=host.basic_pages(),
+            get=host.basic_pages(partial(self._shown, host)),
             refusal=host.refusal,
             rest=referee_pages(host) if self._role is Role.REFEREE else None,
             other_paths=OTHER_PATHS if self._options.profile == "compat" else frozenset(),
             mcp=host.mcp,
         )
 
+    def _shown(self, host: HostedAgent) -> dict[str, object]:
+        if host.agent is None or self._role is not Role.PLAYER:
+            return {}
+        return {"games": cast("Competitor", host.agent.machine).games}
+
     def _setup(self, member: HostedMember, host: HostedAgent, number: int) -> Setup:
         options = self._options
         return Setup(
-            partial(member.build, host.endpoint),
+            # It may have another endpoint when its machine is built again.
+            lambda secrets: member.build(host.endpoint, secrets),
             partial(_speaker, self._role, Reading(options.profile)),
             self._client,
             sources.Clock(options.time_scale),
@@ -204,6 +226,49 @@ class MemberProcess:
             return Narrator(self._sentences)
         return Narrator(self._sentences, lambda: f"{_machine(host.running).agent_id}: ")
 
+    async def _report_obstacles(self, host: HostedAgent) -> None:
+        """Print what keeps a member from registering, from playing its matches, or from hearing of its league; if it
+        is that nobody can call it, have it play through a mailbox.
+
+        An obstacle that stays is printed from time to time. The end is a refusal by the manager, which is printed too.
+        """
+        agent = host.running
+        loop = asyncio.get_running_loop()
+        printed_at: dict[str, float] = {}
+        uncalled_since = loop.time()
+        while not _is_refused(agent) or self._outbound.is_open_question(host):
+            agent.changed.clear()
+            is_waiting = _machine(agent).state == "REGISTERED" and not host.was_called
+            if not is_waiting:
+                uncalled_since = loop.time()
+            # An obstacle may come and go without an event, so it is looked at from time to time.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(UNCALLED_S if is_waiting else REMIND_S):
+                    await agent.changed.wait()
+            self._see_if_called(host, loop.time() - uncalled_since)
+            obstacle = _obstacle(_machine(agent), host.endpoint)
+            kind = obstacle.partition("; next try")[0]
+            if obstacle and loop.time() - printed_at.get(kind, -math.inf) >= REMIND_S:
+                printed_at[kind] = loop.time()
+                console.complain(obstacle)
+        refusal = _machine(agent).rejected
+        if refusal is not None:
+            console.complain(f"the manager refused {host.endpoint}: {refusal.in_words()}")
+
+    def _see_if_called(self, host: HostedAgent, uncalled_s: float) -> None:
+        """Turn to a mailbox if the manager refuses the endpoint of a member, or cannot call it."""
+        if self._outbound.plays_through(host):
+            return
+        machine = _machine(host.running)
+        if self._outbound.is_open_question(host) and machine.rejected is not None:
+            self._outbound.fall_back(
+                host, self._app(host), f"nobody can call {host.endpoint} ({machine.rejected.in_words()})"
+            )
+        elif uncalled_s >= UNCALLED_S and machine.state == "REGISTERED" and not host.was_called:
+            self._outbound.fall_back(
+                host, self._app(host), f"nobody has called {host.endpoint} for {uncalled_s:.0f} seconds"
+            )
+
 
 # --- registration -----------------------------------------------------------------------------------------------------
 
@@ -224,29 +289,6 @@ def _is_over(agent: Agent) -> bool:
     return machine.state == "SHUTDOWN" and not machine.is_asking
 
 
-async def _report_obstacles(host: HostedAgent) -> None:
-    """Print what keeps a member from registering, from playing its matches, or from hearing of its league.
-
-    An obstacle that stays is printed from time to time. The end is a refusal by the manager, which is printed too.
-    """
-    agent = host.running
-    loop = asyncio.get_running_loop()
-    printed_at: dict[str, float] = {}
-    while not _is_refused(agent):
-        agent.changed.clear()
-        # An obstacle may come and go without an event, so it is looked at from time to time.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REMIND_S):
-                await agent.changed.wait()
-        obstacle = _obstacle(_machine(agent), host.endpoint)
-        if obstacle and loop.time() - printed_at.get(obstacle, -math.inf) >= REMIND_S:
-            printed_at[obstacle] = loop.time()
-            console.complain(obstacle)
-    refusal = _machine(agent).rejected
-    if refusal is not None:
-        console.complain(f"the manager refused {host.endpoint}: {refusal.in_words()}")
-
-
 def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
     """A sentence about what keeps this member waiting; empty if nothing is wrong."""
     if machine.pending is not None:
@@ -254,8 +296,8 @@ def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
     if not machine.trouble:
         return ""
     if machine.agent_id:
-        return f"{endpoint} waits: {machine.trouble}; trying again"
-    return f"{endpoint} cannot register yet: {machine.trouble}; trying again"
+        return f"{endpoint} waits: {machine.trouble}"
+    return f"{endpoint} cannot register yet: {machine.trouble}"
 
 
 def _speaker(role: Role, reading: Reading, machine: Machine) -> Speaker:
@@ -290,6 +332,18 @@ def numbered_id(first: str, number: int) -> str:
     return f"{head}{int(digits) + number:0{len(digits)}}"
 
 
+def wished_id(options: MemberOptions, prefix: str, number: int, endpoint: str) -> str:
+    """The id to ask for. On this machine a port of the documents tells the id (D1, D3): 8101 is P01, 8001 is REF01.
+
+    Some third-party managers take a member's id from the sender of its registration.
+    """
+    address = parse(endpoint)
+    place = address.port - options.usual_port + 1
+    if options.id or not is_loopback(address.host) or not 0 < place < 100:
+        return numbered_id(options.id, number)
+    return f"{prefix}{place:02}"
+
+
 def numbered_name(name: str, number: int, count: int) -> str:
     """The name to register under; several members get a number behind it."""
     if not name or count == 1:
@@ -300,8 +354,11 @@ def numbered_name(name: str, number: int, count: int) -> str:
 def made_up_name(kind: str, endpoint: str, wished_id: str = "") -> str:
     """A name for a member without one, made from its id or its port; beyond this machine also from its host.
 
-    It has no blanks: managers by others read ids out of names and senders.
+    It has no blanks: third-party managers read ids out of names and senders.
     """
+    mailbox = endpoint.partition("/mailbox/")[2][:6]
+    if mailbox:
+        return f"{'-'.join(kind.split())}-{wished_id or mailbox}"
     address = parse(endpoint)
     place = wished_id or str(address.port)
     if not is_loopback(address.host):

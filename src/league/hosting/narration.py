@@ -5,8 +5,10 @@ Each role has a table from the type of an event to the sentence about it. Events
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -42,11 +44,10 @@ Say = Callable[[str], None]
 
 STYLES: Mapping[type[Event], Style] = {
     **dict.fromkeys((events.ScheduleMade, events.LeagueFinished, events.LeagueEnded), Style.STRONG),
-    **dict.fromkeys((events.Registered, events.OutageEnded), Style.GOOD),
-    **dict.fromkeys((events.OutageBegan, events.MatchLost, events.MatchParked, events.AgentApplied), Style.WARNING),
-    **dict.fromkeys((events.RequestRefused, events.IdentityContested, events.ReportDisputed), Style.BAD),
-    **dict.fromkeys((events.ProtestReceived, events.ProtestMade), Style.BAD),
-    **dict.fromkeys((events.MatchRecordKept, events.AnswerRefused, events.ReportHeld), Style.WARNING),
+    events.Registered: Style.GOOD,
+    **dict.fromkeys((events.MatchLost, events.MatchParked, events.MatchPaused, events.AgentApplied), Style.WARNING),
+    **dict.fromkeys((events.RequestRefused, events.IdentityContested, events.ResultJudged), Style.BAD),
+    **dict.fromkeys((events.MatchRecordKept, events.AnswerRefused), Style.WARNING),
 }
 """Events that stand out where the terminal has colours."""
 
@@ -59,7 +60,15 @@ class Narrator(Struct, frozen=True):
     """Names the agent, where several of them share a terminal."""
     say: Say = console.say
 
-    def __call__(self, machine: Machine, happened: Sequence[Event]) -> None:
+    def __call__(self, machine: Machine, happened: Sequence[Event]) -> Callable[[], None]:
+        """Put the sentences now, because the machine changes, and return what prints them."""
+        return partial(self._print, list(self._lines(machine, happened)))
+
+    def _print(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.say(line)
+
+    def _lines(self, machine: Machine, happened: Sequence[Event]) -> Iterator[str]:
         for event in happened:
             sentence = self.sentences.get(type(event))
             text = sentence(machine, event) if sentence else ""
@@ -69,7 +78,7 @@ class Narrator(Struct, frozen=True):
             style = STYLES.get(type(event))
             if style:
                 line = paint(line, style)
-            self.say(line)
+            yield line
 
 
 class ErrorLines(Struct):
@@ -143,11 +152,25 @@ def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> s
     if event.state == "SUSPENDED":
         member = _member(manager, event.agent_id)
         if manager.ledger.roster.members[event.agent_id].is_player:
-            return f"{member} lost twice in a row by its own fault: one invitation a match, until it plays again"
+            return f"{member} missed two matches in a row; it gets one invitation per match until it answers"
         return f"{member} is lost: it does not answer"
     if event.state == "ACTIVE" and event.why != "league_start":
         return f"{_member(manager, event.agent_id)} is back"
     return ""
+
+
+class PlayerStates(Struct):
+    """The sentences about states of members: each state of a player is said once, for some change it all evening."""
+
+    _said: set[tuple[str, str]] = field(default_factory=set)
+
+    def __call__(self, manager: LeagueManager, event: events.AgentStateChanged) -> str:
+        sentence = _state_changed(manager, event)
+        if not sentence or not manager.ledger.roster.members[event.agent_id].is_player:
+            return sentence
+        is_new = (event.agent_id, event.state) not in self._said
+        self._said.add((event.agent_id, event.state))
+        return sentence if is_new else ""
 
 
 def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
@@ -157,8 +180,9 @@ def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
         return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
     sentence = f"{_league(manager)} starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
-    if manager.not_answering:
-        names = ", ".join(_named(manager, agent_id) for agent_id in manager.not_answering)
+    silent = manager.not_answering()
+    if silent:
+        names = ", ".join(_named(manager, agent_id) for agent_id in silent)
         sentence += f"; not answering: {names}"
     return sentence + _speechless(manager)
 
@@ -190,17 +214,6 @@ def _result_accepted(manager: LeagueManager, event: events.ResultAccepted) -> st
     if not sentences:
         return ""
     return f"{event.match_id}: {'. '.join(sentences)}"
-
-
-def _outage_began(_: LeagueManager, event: events.OutageBegan) -> str:
-    if event.origin:
-        return f"{event.reason}; only their matches wait"
-    return f"the league waits: {event.reason}"
-
-
-def _outage_ended(_: LeagueManager, event: events.OutageEnded) -> str:
-    subject = f"the matches of {event.origin} go on" if event.origin else "the league goes on"
-    return f"{subject}: {_WHY_ON[event.why]}"
 
 
 def _match_paused(manager: LeagueManager, event: events.MatchPaused) -> str:
@@ -252,7 +265,15 @@ def _recorded(manager: LeagueManager, event: events.MatchRecordKept) -> str:
         if player_id in manager.ledger.roster.members:
             player = _named(manager, player_id)
         if recorded.get("event") == events.AnswerRefused.__name__:
-            sentences.append(_refused_answer(event.match_id, player, recorded.get("code"), recorded.get("detail")))
+            sentences.append(
+                _refused_answer(
+                    event.match_id,
+                    player,
+                    recorded.get("origin"),
+                    recorded.get("code"),
+                    detail=recorded.get("detail"),
+                )
+            )
         elif recorded.get("requirement") == WRONG_TOKEN and _was_right_before(manager, event, player_id):
             sentences.append(
                 f"{event.match_id}: {player} showed the right token before, and now a wrong one or none; "
@@ -283,30 +304,20 @@ def _was_right_before(manager: LeagueManager, event: events.MatchRecordKept, pla
     return False
 
 
-def _refused_answer(match_id: str, player: str, code: object, detail: object) -> str:
-    return f"{match_id}: an answer of {player or 'somebody'} came and was refused, because {detail} ({code})"
+def _refused_answer(match_id: str, player: str, origin: object, code: object, *, detail: object) -> str:
+    """Nobody knows who sent it: only where it came from, and whom it names."""
+    claim = f", claiming to be {player}," if player else ""
+    return f"{match_id}: an answer from somebody at {origin}{claim} was refused, because {detail} ({code})"
 
 
-def _held(manager: LeagueManager, event: events.ReportHeld) -> str:
-    return (
-        f"{event.match_id}: a report without a token came from the address of {_member(manager, event.referee_id)} "
-        f"({event.origin}); it counts when the round ends, unless another one differs"
-    )
+def _judged(_: LeagueManager, event: events.ResultJudged) -> str:
+    """What speaks against a result is all that the operator learns of how it was judged."""
+    # Imported here, because players start faster without it.
+    from league.reports.evidence_words import WORDS
 
-
-def _disputed(_: LeagueManager, event: events.ReportDisputed) -> str:
-    return (
-        f"{event.match_id} is disputed: {event.why}; no report counts. It waits for the operator: "
-        f"league replay-match {event.match_id}"
-    )
-
-
-def _protested(manager: LeagueManager, event: events.ProtestReceived) -> str:
-    """That a player was asked again is not worth a line: it may go on to win."""
-    if event.is_note:
+    if event.evidence == "proven" or not event.doubt:
         return ""
-    player = _member(manager, event.player_id)
-    return f"{event.match_id}: {player} protests against its referee: {event.why}"
+    return f"{event.match_id} counts, {WORDS[event.evidence]}: {event.doubt}"
 
 
 WRONG_TOKEN = "TOKEN.wrong_in_answer"
@@ -315,28 +326,36 @@ _ANSWER_REFUSED = f'"{events.AnswerRefused.__name__}"'.encode()
 REFUSALS: Mapping[type[Event], Sentence] = {
     events.RequestRefused: _refused,
     events.MatchRecordKept: _recorded,
-    events.ReportDisputed: _disputed,
-    events.ProtestReceived: _protested,
+    events.ResultJudged: _judged,
     events.AgentProbed: _probed,
     events.IdentityContested: lambda _, event: f"two agents seem to go by the name of {event.agent_id}: {event.detail}",
 }
-"""The sentences that a manager prints even with --quiet: about refused requests, protests, agents that cannot play as
+"""The sentences that a manager prints even if it is quiet: about refused requests, agents that cannot play as
 they are, and agents that claim one name."""
 
-_WHY_ON = {
-    "answered": "players answer again",
-    "operator": "by the operator's order",
-    "time": "it has waited long enough",
+ORDERS: Mapping[str, str] = {
+    "pause": "the league is paused",
+    "resume": "the league goes on: by the operator's order",
+    "close": "the league is closed",
+    "approve": "{} is approved",
+    "reject": "{} is rejected",
+    "readmit": "{} may come back from any address; it is started with the name it had",
+    "withdraw": "{} is withdrawn",
+    "rotate-token": "the operator replaced a secret ({}): the old one is refused",
 }
+"""What is said of an order and its target. The start needs no words: the league says what it begins with."""
+
+
+def _carried_out(manager: LeagueManager, event: events.OrderCarriedOut) -> str:
+    target = event.target
+    if target in manager.ledger.roster.members:
+        target = _member(manager, target)
+    return ORDERS.get(event.order, "").format(target)
+
 
 MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentRegistered: _joined,
     events.AgentApplied: _applied,
-    events.AgentApproved: lambda _, event: f"{event.applicant_id} is approved",
-    events.AgentRejected: lambda _, event: f"{event.applicant_id} is rejected",
-    events.AgentReadmitted: lambda manager, event: (
-        f"{_member(manager, event.agent_id)} may come back from any address; it is started with the name it had"
-    ),
     events.TokenRenewed: lambda manager, event: (
         f"{_member(manager, event.agent_id)} came back by your order; its old tokens have ended"
         if event.readmitted
@@ -347,7 +366,6 @@ MANAGER: Mapping[type[Event], Sentence] = {
     events.ScheduleMade: _scheduled,
     events.RoundOpened: _round_opened,
     events.RoundFinished: _round_finished,
-    events.ReportHeld: _held,
     events.ResultAccepted: _result_accepted,
     events.WalkoverDecided: lambda _, event: f"{event.match_id}: not played, {' and '.join(event.withdrawn)} withdrew",
     events.MatchLost: _lost,
@@ -355,15 +373,9 @@ MANAGER: Mapping[type[Event], Sentence] = {
         f"{event.match_id} waits for the operator: league replay-match {event.match_id}"
     ),
     events.ResultVoided: lambda _, event: f"{event.match_id}: its result is void, it is played again",
-    events.OutageBegan: _outage_began,
-    events.OutageEnded: _outage_ended,
     events.MatchPaused: _match_paused,
-    events.PlayerWithdrawn: lambda manager, event: f"{_member(manager, event.agent_id)} is withdrawn",
-    events.LeaguePaused: lambda *_: "the league is paused",
-    events.LeagueResumed: lambda *_: "the league goes on: by the operator's order",
     events.LeagueReopened: lambda *_: "the league is open again",
-    events.LeagueClosed: lambda *_: "the league is closed",
-    events.SecretReplaced: lambda _, event: f"the operator replaced a secret ({event.target}): the old one is refused",
+    events.OrderCarriedOut: _carried_out,
     events.LeagueFinished: _champion,
 }
 
@@ -395,17 +407,23 @@ def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
 
 
 def _settled(_: RefereeDesk, event: events.ReportSettled) -> str:
+    changes = "; ".join(event.corrected)
+    if event.answer == "COUNTED_OTHERWISE":
+        return (
+            f"{event.match_id}: the manager's table is wrong ({changes}). If it was a draw, the next one is reported "
+            "in another word; --draw-as WORD decides it beforehand"
+        )
     if event.corrected:
-        return f"{event.match_id}: the manager corrected our report: {'; '.join(event.corrected)}"
+        return f"{event.match_id}: the manager corrected our report: {changes}"
     if event.answer == "ACCEPTED":
         return ""
     if event.answer == "COUNTED_TWICE":
-        return f"{event.match_id}: the manager counted this draw twice, and gets no other report of it"
+        return f"{event.match_id}: the manager counted it twice, and gets no other report of it"
     return f"{event.match_id}: the manager does not count it ({event.answer})"
 
 
 def _answer_refused(_: RefereeDesk, event: events.AnswerRefused) -> str:
-    return _refused_answer(event.match_id, event.player_id, event.code, f"{event.detail}, from {event.origin}")
+    return _refused_answer(event.match_id, event.player_id, event.origin, event.code, detail=event.detail)
 
 
 def _over_for_referee(_: RefereeDesk, event: events.LeagueEnded) -> str:
@@ -446,7 +464,7 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
                 opponents.append(_title(player, match.player_A_id))
     if opponents:
         return f"{title}: you play against {' and '.join(opponents)}"
-    # A manager by others may schedule other ids than those it gave. A player that was invited before knows its own.
+    # A third-party manager may schedule other ids than those it gave. A player that was invited before knows its own.
     if player.is_guest and named and not player.known_as:
         names = ", ".join(named[:MOST_NAMED])
         return (
@@ -481,14 +499,20 @@ def _answered_invitation(player: Competitor, event: events.InvitationAnswered) -
         return ""
     return (
         f"{event.match_id}: declined, because this player does not play {event.game_type}. To play it, add it to the "
-        f'games of your class: games = ("{event.game_type}",); or start the player with --game {event.game_type}'
+        f"games of your class: games = ({event.game_type!r},); or start the player with "
+        f"--game {shlex.quote(event.game_type)}"
     )
 
 
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
-    result = authors.result(player.history[-1], is_of_league=player.is_of_league(event.match_id, event.referee_id))
+    match = player.history[-1]
+    result = authors.result(
+        match,
+        is_of_league=player.is_of_league(event.match_id, event.referee_id),
+        opponent=_title(player, match.opponent_id),
+    )
     if not player.plays_with_kit(event.match_id, event.referee_id):
-        return result
+        return f"{result}; but {event.objection}" if event.objection else result
     if event.status == "TECHNICAL_LOSS":
         return f"{OF_KIT}match {event.match_id} was called off: the kit has seen enough of it"
     return f"{OF_KIT}match {result}"
@@ -508,6 +532,13 @@ def _missed(_: Competitor, event: events.MatchMissed) -> str:
     if event.outcome == "TECHNICAL_LOSS":
         sentence += f"; league explain {event.match_id} tells why"
     return sentence
+
+
+def _unsigned(player: Competitor, event: events.ChoiceGiven) -> str:
+    """Why a choice is not signed: the first time in each match."""
+    if not event.unsigned or player.plays_with_kit(event.match_id, event.referee_id) or event.turn > 1:
+        return ""
+    return f"{event.match_id}: your choice is not signed: {event.unsigned}"
 
 
 def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
@@ -532,7 +563,7 @@ PLAYER: Mapping[type[Event], Sentence] = {
     events.RoundAnnounced: _announced,
     events.GameEnded: _game_ended,
     events.MatchMissed: _missed,
-    events.ProtestMade: lambda _, event: f"{event.match_id}: you protested to the manager: {event.why}",
+    events.ChoiceGiven: _unsigned,
     events.LeagueEnded: _league_over,
     events.Withdrawn: lambda *_: WITHDRAWN,
 }

@@ -21,16 +21,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
+from league.hosting import removed_options
 from league.settings import LeagueSettings
-from league.terminal import USAGE, CommandError, addresses
+from league.terminal import USAGE, CommandError, Parser, addresses
 from league.terminal.addresses import LOOPBACK, MANAGER_VARIABLE, USUAL_MANAGER
 
 if TYPE_CHECKING:
-    from league.protocol.endpoints import Allowance
     from league.protocol.envelope import Profile
     from league.storage.transcript import Mode
 
 KEY_VARIABLE = "LEAGUE_ENROLMENT_KEY"
+QUIET_VARIABLE = "LEAGUE_QUIET"
+HELD_VARIABLE = "LEAGUE_UNTIL_STDIN_CLOSES"
+"""For programs that start agents, which end with them."""
 
 # --- kinds of values --------------------------------------------------------------------------------------------------
 
@@ -45,10 +48,10 @@ class Kind(Struct, frozen=True):
     is_list: bool = False
 
 
-def _allowance(text: str) -> Allowance:
-    from league.protocol.endpoints import read_allowance  # imported here because few leagues need it
+def _reach(text: str) -> tuple[str, ...]:
+    from league.protocol.endpoints import read_reach  # imported here because few leagues need it
 
-    return read_allowance(text)
+    return read_reach(text)
 
 
 WHOLE = Kind("a whole number", int, (int,), "N")
@@ -61,12 +64,16 @@ MANAGERS = Kind(
 ADDRESSES = Kind("a list of addresses", addresses.agent_url, (str,), "URL", is_list=True)
 FLAG = Kind("true or false", bool, (bool,), "")
 NUMBERS = Kind("a list of numbers", float, (int, float), "X", is_list=True)
-HOSTS = Kind("a list of host names or addresses, without ports", addresses.host_name, (str,), "HOST", is_list=True)
 NAMES = Kind("a list of names", str, (str,), "NAME", is_list=True)
 HOMES = Kind(
     "a player and its address such as P01=http://127.0.0.1:8101", addresses.player_home, (str,), "ID=URL", is_list=True
 )
-PLACES = Kind("a list of networks (10.1.0.0/16), HOST or HOST:PORT", _allowance, (str,), "PLACE", is_list=True)
+REACH = Kind(
+    "local, lan or public, then networks (10.1.0.0/16), HOST or HOST:PORT after commas",
+    _reach,
+    (str,),
+    "local|lan|public[,PLACE]",
+)
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -84,8 +91,6 @@ class Option(Struct, frozen=True, kw_only=True):
     least: float | None = None
     most: float | None = None
     only_in_file: bool = False
-    off: str = ""
-    """The help of the flag --no-NAME, if there is one. That flag sets the empty text."""
     variable: str = ""
     """The environment variable that can hold it."""
     flag_name: str = ""
@@ -97,11 +102,7 @@ class Option(Struct, frozen=True, kw_only=True):
 
     @property
     def flag(self) -> str:
-        return "--" + (self.flag_name or self.name).replace("_", "-")
-
-    @property
-    def off_flag(self) -> str:
-        return "--no-" + self.name.replace("_", "-")
+        return removed_options.flag_of(self.flag_name or self.name)
 
     @property
     def shown_value(self) -> str:
@@ -137,6 +138,9 @@ def options_in(cls: type, roles: tuple[str, ...]) -> Iterator[Option]:
 SHARED = "keep shared files for other tools in this folder"
 PROFILE = "accept and record the habits of other agents (compat), or reject them (strict)"
 PROFILES = ("compat", "strict")
+STANDBY = "if another process writes the journal, wait until it has ended, then take over"
+TLS_CERT = "serve https with this certificate (PEM, with the chain to its authority)"
+TLS_KEY = "the key of --tls-cert, if it is in another file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -163,9 +167,7 @@ class RoleOptions:
         "keep the journal here: a file, sqlite:///FILE or postgresql://…; start again with the same journal to resume",
         placeholder="URL",
     )
-    standby: bool = option(
-        FLAG, False, "if another process writes the journal, wait until it has ended, then take over"
-    )
+    standby: bool = option(FLAG, False, STANDBY)
     profile: Profile = league_setting("profile", TEXT, PROFILE, choices=PROFILES)
     transcript: Mode = option(
         TEXT, "full", "which messages to keep with the journal", choices=("full", "matches", "off")
@@ -176,20 +178,15 @@ class RoleOptions:
         "write one JSON line per message and event to this file; four older files of 16 MiB are kept",
         placeholder="FILE",
     )
-    quiet: bool = option(FLAG, False, "print problems only")
-    until_stdin_closes: bool = option(FLAG, False, "serve until stdin is closed, even after the end of the league")
-    allow_host: tuple[str, ...] = option(
-        HOSTS, (), "another name of this server, in addition to its addresses; may be repeated"
-    )
-    tls_cert: str = option(
-        TEXT, "", "serve https with this certificate (PEM, with the chain to its authority)", placeholder="FILE"
-    )
-    tls_key: str = option(TEXT, "", "the key of --tls-cert, if it is in another file", placeholder="FILE")
-    tls_ca: str = option(
-        TEXT,
-        "",
-        "trust this authority (PEM) in https calls, in addition to those the system trusts",
-        placeholder="FILE",
+    tls_cert: str = option(TEXT, "", TLS_CERT, placeholder="FILE")
+    tls_key: str = option(TEXT, "", TLS_KEY, placeholder="FILE")
+    quiet: bool = option(FLAG, False, "print problems only", variable=QUIET_VARIABLE, only_in_file=True)
+    until_stdin_closes: bool = option(
+        FLAG,
+        False,
+        "serve until stdin is closed, even after the end of the league",
+        variable=HELD_VARIABLE,
+        only_in_file=True,
     )
     given: frozenset[str] = frozenset()
     """The names of the options that were set, and not left at their defaults."""
@@ -227,10 +224,29 @@ class MemberOptions(RoleOptions):
         f"the address of the League Manager, or of all managers of one league; {MANAGER_VARIABLE} can hold it too",
         variable=MANAGER_VARIABLE,
     )
+    outbound: bool = option(
+        FLAG,
+        False,
+        "listen nowhere: play through a mailbox at the manager, for machines that others can't reach",
+    )
     name: str = option(TEXT, "", "the name to register under", placeholder="NAME")
+    id: str = option(
+        TEXT,
+        "",
+        "the id to ask the manager for, such as P03 or REF02; several count up from it",
+        placeholder="ID",
+    )
     count: int = option(WHOLE, 1, "run this many in one process, on consecutive ports", least=1)
-    time_scale: float = option(NUMBER, 1.0, "let time run this many times faster (for tests)", least=0.01)
+    time_scale: float = option(
+        NUMBER,
+        1.0,
+        "let time run this many times faster (for tests)",
+        least=0.01,
+        only_in_file=True,
+    )
     shared: str = option(TEXT, "", SHARED, placeholder="DIR")
+    tls_cert: str = option(TEXT, "", TLS_CERT, only_in_file=True)
+    tls_key: str = option(TEXT, "", TLS_KEY, only_in_file=True)
 
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
@@ -244,9 +260,10 @@ def options_of(role: type[RoleOptions]) -> tuple[Option, ...]:
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
-def configure(parser: argparse.ArgumentParser, role: type[RoleOptions], without: Container[str] = ()) -> None:
+def configure(parser: Parser, role: type[RoleOptions], without: Container[str] = ()) -> None:
     """Add a role's options to a parser. None stands for an option that was not typed."""
     parser.usage = f"{parser.prog} [OPTIONS]"
+    parser.removed_options = removed_options.flags(row for row in options_of(role) if row.only_in_file)
     # Most people need a handful of the options, so help shows those first.
     first = parser.add_argument_group("most useful options")
     rest = parser.add_argument_group("more options")
@@ -281,8 +298,6 @@ def _add(group: argparse._ArgumentGroup, row: Option) -> None:
         choices=row.choices or None,
         metavar=row.shown_value,
     )
-    if row.off:
-        group.add_argument(row.off_flag, dest=row.name, action="store_const", const="", help=row.off)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class OrderRow(NamedTuple):
 ORDER_TABLE = (
     OrderRow("start", "start the league with the agents that are registered"),
     OrderRow("pause", "let running matches finish, but start no new ones"),
-    OrderRow("resume", "continue a league that is paused or waits for players"),
+    OrderRow("resume", "continue a paused league"),
     OrderRow("approve", "let an applicant in", "its applicant id (A01), name or endpoint", "AGENT"),
     OrderRow("reject", "turn an applicant away", "its applicant id (A01), name or endpoint", "AGENT", True),
     OrderRow(

@@ -20,31 +20,33 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from league import features
+from league import rows
 from league.agent import sources
 from league.agent.agent import Agent
-from league.features import StrategyRow
 from league.games import registry
 from league.gateway.book import PeerBook
 from league.hosting import authors
 from league.hosting.author_code import Raised, ask_author, caught, loading
 from league.hosting.author_news import AuthorNews, competitor
-from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name
+from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name, wished_id
 from league.hosting.narration import PLAYER
 from league.hosting.player_options import PlayerOptions
 from league.hosting.serving import Ready, run_agents, say_ready, until
-from league.machine import Ask, Considered, NoChoice
+from league.machine import Ask
 from league.player import strategies
 from league.player.competitor import Competitor
-from league.player.strategies import BuiltIn, Strategy, Turn
+from league.player.strategies import BuiltIn, Considered, NoChoice, Strategy, Turn
 from league.protocol.exchanges import Role
 from league.protocol.parts import PlayerMeta
 from league.protocol.safe_text import printable
 from league.protocol.versions import is_of_kit
+from league.rows import StrategyRow
 from league.terminal import USAGE, CommandError, console, did_you_mean
 
 USUAL_GAME = "even_odd"
 USUAL_VERSION = "1.0.0"
+OF_PLAYER = "_league_strategy"
+"""The method of `league.Player` that returns the strategy which plays for it."""
 
 
 # --- loading strategies -----------------------------------------------------------------------------------------------
@@ -57,13 +59,16 @@ class Entrant(Struct, frozen=True):
     title: str
     name: str = ""
     version: str = USUAL_VERSION
-    games: tuple[str, ...] = (USUAL_GAME,)
+    games: tuple[str, ...] = ()
+    """The games it plays; empty if it plays whatever the league plays."""
     conditions: dict[str, Any] | None = None
     """The conditions under which a language model plays (Any: as they are written in a message)."""
     session: Callable[[], AbstractAsyncContextManager[None]] | None = None
     """A context that must stay open while it plays."""
     offer: Callable[[PlayerOptions], object] | None = None
     """Makes the tools that it offers MCP clients."""
+    check: Callable[[], list[str]] | None = None
+    """Returns warnings about mistakes in the author's code; raises CommandError if it cannot work."""
     stay: Callable[[], Coroutine[Any, Any, None]] | None = None
     """Waits after the league for whatever must happen before the player ends."""
 
@@ -73,24 +78,30 @@ def load(spec: str, options: PlayerOptions | None = None) -> Entrant:
     built_in = strategies.find(spec)
     if built_in is not None:
         return Entrant(built_in, spec.replace("_", " ").title())
-    row = next((row for row in features.own(StrategyRow) if row.name == spec), None)
+    row = next((row for row in rows.own(StrategyRow) if row.name == spec), None)
     if row is not None:
         return _of_feature(row, options)
     if spec.endswith(".py"):
         raise _without_class(spec)
     module, colon, cls = spec.rpartition(":")
     if module and colon and cls:
-        # An author's class comes before features by others: looking those up takes time.
-        return enter(_made(spec, _imported(spec, module), cls), cls)
+        # An author's class comes before third-party games and features: looking those up takes time.
+        try:
+            return enter(_made(spec, _imported(spec, module), cls), cls)
+        except CommandError:
+            family = registry.family_of(spec)
+            if family is None:
+                raise
+            return Entrant(OfGames(spec, (f"{family.prefix}:…",)), spec)
     # Strategies that come with games: the games of other packages take time to look up.
     games = tuple(game.name for game in registry.every() if spec in game.strategies)
     if games:
         return Entrant(OfGames(spec, games), spec.replace("_", " ").title(), games=games)
-    rows = {row.name: row for row in features.every(StrategyRow)}
-    if spec in rows:
-        return _of_feature(rows[spec], options)
+    of_features = {row.name: row for row in rows.every(StrategyRow)}
+    if spec in of_features:
+        return _of_feature(of_features[spec], options)
     of_games = sorted({name for game in registry.every() for name in game.strategies})
-    names = (*strategies.known(), *of_games, *rows)
+    names = (*strategies.known(), *of_games, *of_features)
     suggestion = did_you_mean(spec, names) or f"; there are {', '.join(names)}, module:Class and ./file.py:Class"
     raise CommandError(f"there is no strategy {spec!r}{suggestion}", USAGE)
 
@@ -101,8 +112,9 @@ class OfGames(Struct, frozen=True):
     name: str
     games: tuple[str, ...]
 
-    def plays(self, game: str) -> bool:
-        return game in self.games
+    def plays(self, game_type: str) -> bool:
+        game = registry.find(game_type)
+        return game is not None and self.name in game.strategies
 
     def choose(self, turn: Turn) -> str:
         game = registry.find(turn.game_type)
@@ -113,7 +125,7 @@ class OfGames(Struct, frozen=True):
 def _without_class(spec: str) -> CommandError:
     """Say how to name the class of a file that was named alone."""
     classes = _classes(_imported(spec, spec))
-    names = [name for name, cls in classes.items() if callable(getattr(cls, "choose", None))]
+    names = [name for name, cls in classes.items() if _is_strategy(cls) or hasattr(cls, OF_PLAYER)]
     if not names:
         return CommandError(f"cannot load {spec}: it has no class that plays, such as class Mine(Player)", USAGE)
     examples = " or ".join(f"{spec}:{name}" for name in names)
@@ -133,13 +145,16 @@ def _of_feature(row: StrategyRow, options: PlayerOptions | None) -> Entrant:
     # Without options nobody serves the player, as in a simulation or a tournament.
     if row.needs_server and options is None:
         raise CommandError(f"{row.about} plays in a league: league player --strategy {row.name}", USAGE)
-    make: Callable[[PlayerOptions | None], Entrant] = features.load(row.make)
+    make: Callable[[PlayerOptions | None], Entrant] = rows.load(row.make)
     return make(options)
 
 
 def enter(strategy: Any, title: str) -> Entrant:
     """Make a player of an author's object, which describes itself (Any: it may be anything)."""
-    if not callable(getattr(strategy, "choose", None)):
+    # The objects of `league.Player` have another one that plays for them.
+    of_player: Callable[[], Any] | None = getattr(strategy, OF_PLAYER, None)
+    plays = of_player() if of_player is not None else strategy
+    if not _is_strategy(plays):
         raise CommandError(
             f"{title} is not a strategy: it has no method choose(self, turn), and it is not a league.Player"
         )
@@ -150,12 +165,17 @@ def enter(strategy: Any, title: str) -> Entrant:
     if not isinstance(version, str) or not version:
         version = USUAL_VERSION
     return Entrant(
-        strategy,
+        plays,
         title,
         name=name,
         version=version,
-        games=_named_games(getattr(strategy, "games", None), title) or (USUAL_GAME,),
+        games=_named_games(getattr(strategy, "games", None), title),
+        check=plays.check if of_player is not None else None,
     )
+
+
+def _is_strategy(value: object) -> bool:
+    return callable(getattr(value, "choose", None))
 
 
 def _named_games(games: object, title: str) -> tuple[str, ...]:
@@ -225,9 +245,12 @@ async def serve(
     options = replace(options, count=len(entrants))
     # Better now than in the middle of a match.
     for entrant in entrants:
-        name_slips(entrant)
+        check_code(entrant)
         for game in _games_of(options, entrant):
             refuse_unplayable(entrant, game)
+            if registry.find(game) is None:
+                suggestion = did_you_mean(game, registry.known())
+                console.complain(f"{entrant.title} plays {game}, which is not installed here{suggestion}")
     runners = [StrategyRunner(entrant, _seeding(options.seed)) for entrant in entrants]
     offered = [entrant.offer(options) if entrant.offer else None for entrant in entrants]
 
@@ -274,30 +297,36 @@ def _seeding(seed: int | None) -> Seeding | None:
 def _games_of(options: PlayerOptions, entrant: Entrant) -> tuple[str, ...]:
     if options.game:
         return (options.game,)
-    return entrant.games
+    return entrant.games or (USUAL_GAME,)
 
 
-def name_slips(entrant: Entrant) -> None:
-    """Name the methods of an author's class that are probably misspelt."""
-    slips: Callable[[], list[str]] | None = getattr(entrant.strategy, "_slips", None)
-    if callable(slips):
-        for sentence in slips():
-            console.complain(sentence)
-        # A class that cannot play ends the program next, maybe before the console's thread has written this.
-        console.flush()
+def check_code(entrant: Entrant) -> None:
+    """Show the author mistakes that can be seen before the player plays; raise CommandError if it cannot play."""
+    for sentence in entrant.check() if entrant.check is not None else ():
+        console.complain(sentence)
+    # A class that cannot play ends the program next, maybe before the console's thread has written this.
+    console.flush()
 
 
 def refuse_unplayable(entrant: Entrant, game: str) -> None:
     """Raise CommandError if the author did not write the method that this game needs."""
-    plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
-    if isinstance(entrant.strategy, OfGames) and not entrant.strategy.plays(game):
+    if _is_playable(entrant, game):
+        return
+    if isinstance(entrant.strategy, OfGames):
         playable = ", ".join(entrant.strategy.games)
+        found = registry.find(game)
+        if found is not None and registry.family_of(game):
+            playable = f"other games of the family; this one has {', '.join(found.strategies)}"
         raise CommandError(f"the strategy {entrant.strategy.name!r} does not play {game}; it plays {playable}", USAGE)
-    if callable(plays) and not plays(game):
-        methods = "move(self, turn)"
-        if game == USUAL_GAME:
-            methods = "choose_parity(self, call) or move(self, turn)"
-        raise CommandError(f"{entrant.title} cannot play {game}: it has no method {methods}")
+    methods = "move(self, turn)"
+    if game == USUAL_GAME:
+        methods = "choose_parity(self, call) or move(self, turn)"
+    raise CommandError(f"{entrant.title} cannot play {game}: it has no method {methods}")
+
+
+def _is_playable(entrant: Entrant, game: str) -> bool:
+    plays: Callable[[str], bool] | None = getattr(entrant.strategy, "plays", None)
+    return not callable(plays) or plays(game)
 
 
 def build(
@@ -307,10 +336,9 @@ def build(
     endpoint: str,
     secrets: Mapping[str, str],
 ) -> Competitor:
-    wished_id = numbered_id(options.id, number)
     name = numbered_name(options.name or entrant.name, number, options.count)
     meta = PlayerMeta(
-        display_name=name or made_up_name(entrant.title, endpoint, wished_id),
+        display_name=name or made_up_name(entrant.title, endpoint, numbered_id(options.id, number)),
         version=entrant.version,
         game_types=list(_games_of(options, entrant)),
         contact_endpoint=endpoint,
@@ -322,7 +350,8 @@ def build(
         sources.chance,
         secrets,
         options.profile,
-        wished_id,
+        wished_id(options, "P", number, endpoint),
+        may_play=lambda game: not (options.game or entrant.games) and _is_playable(entrant, game),
         open_book=PeerBook,
     )
 

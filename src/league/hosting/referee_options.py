@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 
 from league.hosting.options import DEFAULTS, FLAG, HOMES, KEY_VARIABLE, TEXT, WHOLE, MemberOptions, option
 
+ASK_VARIABLE = "LEAGUE_ASK_STANDINGS"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class RefereeOptions(MemberOptions):
@@ -16,23 +18,29 @@ class RefereeOptions(MemberOptions):
     usual_port: ClassVar[int] = 8001
     useful: ClassVar[tuple[str, ...]] = ("manager", "port", "name", "max_concurrent_matches", "journal")
 
-    game: str = option(TEXT, DEFAULTS.game_type, "the game to play", placeholder="NAME")
+    game: str = option(TEXT, DEFAULTS.game_type, "the game to play (default: the league's)", placeholder="NAME")
     enrolment_key: str = option(
         TEXT,
         "",
-        f"the key to register with (default: {KEY_VARIABLE}, or the key kept by a manager on this machine)",
+        "the key to register with (default: the key kept by a manager on this machine)",
         variable=KEY_VARIABLE,
-        placeholder="KEY",
+        only_in_file=True,
     )
     state: str = option(TEXT, "", "the folder where the manager keeps its enrolment key", placeholder="DIR")
     max_concurrent_matches: int = option(
         WHOLE,
-        DEFAULTS.max_concurrent_matches_limit,
+        10,
         "how many matches to run at once",
         least=1,
-        most=64,  # the protocol's bound; importing it would slow down every command
+        most=64,  # the protocol's bounds; importing them would slow down every command
     )
-    ask_standings: bool = option(FLAG, False, "ask the manager for the table once a round, as the demo's referees do")
+    ask_standings: bool = option(
+        FLAG,
+        False,
+        "ask the manager for the table once a round, as the demo's referees do",
+        variable=ASK_VARIABLE,
+        only_in_file=True,
+    )
     player_addresses: tuple[tuple[str, str], ...] = option(
         HOMES,
         (),
@@ -51,10 +59,4 @@ class RefereeOptions(MemberOptions):
         "what proves under a manager by others who sent an answer: tokens and the conversation_id of the call; or, for "
         "players that show neither, also the address it came from",
         choices=("tokens", "class"),
-    )
-    agents_config: str = option(
-        TEXT,
-        "config/agents/agents_config.json",
-        "a file that says where players are, if the manager does not",
-        placeholder="FILE",
     )

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from league.agent import sources
+from league.games import registry
 from league.gateway.book import PeerBook
 from league.gateway.guest import GatewayGuest
 from league.hosting.kept_secrets import ENROLMENT_KEY
-from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_name
+from league.hosting.members import HostedMember, MemberProcess, made_up_name, numbered_id, numbered_name, wished_id
 from league.hosting.narration import REFEREE
 from league.hosting.referee_options import RefereeOptions
 from league.hosting.serving import Ready, run_agents, say_ready
@@ -30,9 +31,11 @@ from league.terminal import USAGE, CommandError, console
 
 VERSION = "1.0.0"
 CLASS = (
-    "--trust class: under a manager by others, whoever shares an address with a player can answer for it, as long as "
+    "--trust class: under a third-party manager, whoever shares an address with a player can answer for it, as long as "
     "that player shows no token; on one machine that is everybody"
 )
+AGENTS_CONFIG = Path("config/agents/agents_config.json")
+"""The file in the working directory that may say where players are; the course's projects have it there."""
 LARGEST_FILE = 1_000_000
 """The largest file, in bytes, that is read as a list of agents."""
 
@@ -61,7 +64,9 @@ def build(
     secrets: Mapping[str, str],
     opening: Opening = lambda _: (),
 ) -> RefereeDesk:
-    name = numbered_name(options.name, number, options.count) or made_up_name("Referee", endpoint)
+    name = numbered_name(options.name, number, options.count) or made_up_name(
+        "Referee", endpoint, numbered_id(options.id, number)
+    )
     meta = RefereeMeta(
         display_name=name,
         version=VERSION,
@@ -74,7 +79,7 @@ def build(
         profile=options.profile,
         ask_standings=options.ask_standings,
         players=dict(options.player_addresses),
-        agents_config=partial(read_agents, Path(options.agents_config)),
+        agents_config=partial(read_agents, AGENTS_CONFIG),
         draw_as=None if options.draw_as == "auto" else options.draw_as,
         trusts_addresses=options.trust == "class",
         opening=opening,
@@ -86,7 +91,9 @@ def build(
         sources.chance,
         secrets,
         settings,
+        wished_id=wished_id(options, "REF", number, endpoint),
         find_key=find_key,
+        may_play=lambda game: "game" not in options.given and registry.find(game) is not None,
         open_book=PeerBook,
         open_guest=GatewayGuest,
     )
@@ -127,7 +134,7 @@ def _check_players(options: RefereeOptions) -> None:
 def read_agents(file: Path) -> Information | Refusal:
     """Read `agents_config.json`, or return why it cannot be read. Managers add agents to it as they register."""
     try:
-        # The file is by others: it is read only up to its limit, and without trust.
+        # The file is a third party's: it is read only up to its limit, and without trust.
         with file.open("rb") as opened:
             content = opened.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:

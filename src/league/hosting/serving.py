@@ -23,16 +23,17 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, structs
 
-from league import features
+from league import letters, rows
 from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.agent.recovery import LiveJournal
-from league.features import DoorRow, FollowerRow
 from league.hosting import system
 from league.hosting.options import RoleOptions
 from league.machine import Machine
+from league.rows import DoorRow, FollowerRow
 from league.storage import urls
 from league.storage.notices import JournalError, JournalInUseError, UnfitEventError
 from league.storage.transcript import Mode
@@ -40,8 +41,8 @@ from league.storage.urls import Place
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console
 from league.terminal.addresses import endpoint_at, names_at
-from league.transport import letters
 from league.transport.http import (
+    DEFAULT_LIMITS,
     AccessPolicy,
     App,
     Limits,
@@ -51,7 +52,7 @@ from league.transport.http import (
     plain_refusal,
 )
 from league.transport.http_server import PortTakenError, Server, serve
-from league.transport.http_tls import CertificateError, client_context, server_context
+from league.transport.http_tls import CertificateError, server_context
 
 if TYPE_CHECKING:
     from league.hosting.background import Background
@@ -78,11 +79,12 @@ class Door(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """Other names of this server."""
     tls: ssl.SSLContext | None = None
+    limits: Limits = DEFAULT_LIMITS
 
     @classmethod
-    def of(cls, options: RoleOptions, limit: int) -> Door:
+    def of(cls, options: RoleOptions, limit: int, names: tuple[str, ...] = ()) -> Door:
         """The door that a role's options describe."""
-        return cls(options.host, limit, options.allow_host, _server_tls(options))
+        return cls(options.host, limit, names, _server_tls(options))
 
 
 def _server_tls(options: RoleOptions) -> ssl.SSLContext | None:
@@ -95,14 +97,6 @@ def _server_tls(options: RoleOptions) -> ssl.SSLContext | None:
         return server_context(Path(options.tls_cert), key)
 
 
-def trusted(options: RoleOptions) -> ssl.SSLContext | None:
-    """The authorities that a role's calls trust; None for those of the system."""
-    if not options.tls_ca:
-        return None
-    with _clear_errors():
-        return client_context(Path(options.tls_ca))
-
-
 @contextmanager
 def _clear_errors() -> Iterator[None]:
     try:
@@ -112,7 +106,7 @@ def _clear_errors() -> Iterator[None]:
 
 
 class McpDoor(McpHandler, Protocol):
-    """Answers the MCP clients of an agent; a feature brings it (`league.features.DoorRow`)."""
+    """Answers the MCP clients of an agent; a feature brings it (`league.rows.DoorRow`)."""
 
     is_open: bool
     """True while the agent works: after its start, and until it is about to end."""
@@ -135,7 +129,7 @@ class FileFollower(Protocol):
 
 
 class FileFollowers(Protocol):
-    """Writes files for all agents of a process (`league.features.FollowerRow`)."""
+    """Writes files for all agents of a process (`league.rows.FollowerRow`)."""
 
     def follow(self, machine: Callable[[], Machine], journal: LiveJournal) -> FileFollower:
         """Keep the files of one more agent."""
@@ -148,6 +142,8 @@ class HostedAgent:
         self.agent: Agent | None = None
         self.endpoint = ""
         """The URL that others call, once the port is open."""
+        self.was_called = False
+        """True if anything came to the port."""
         self.gauges: Callable[[Agent], Mapping[str, float]] = lambda _: {}
         """The role's own gauges, shown at /metrics."""
         self.views: Mapping[str, Background] = {}
@@ -173,6 +169,7 @@ class HostedAgent:
 
     def respond(self, raw: bytes, origin: str) -> Response | Awaitable[Response]:
         """Answer a request to /mcp; at once if that is possible, otherwise with an awaitable."""
+        self.was_called = True
         if self.agent is not None:
             return self.agent.respond(raw, origin)
         return self.post(raw, origin)
@@ -188,7 +185,8 @@ class HostedAgent:
         """Answer a request to /mcp. `is_mcp` is true for a message by a caller that speaks MCP."""
         if self.agent is None:
             # The port is open, but the journal is still being replayed.
-            return Response(503, b"{}", headers=(("retry-after", "1"),))
+            body = plain_refusal(503, "E042", "the journal is still being read")
+            return Response(503, body, headers=(("retry-after", "1"),))
         return await self.agent.post(raw, origin, authorization, is_mcp=is_mcp)
 
     def refusal(self, status: int, code: str | None, detail: str) -> bytes:
@@ -251,10 +249,10 @@ class HostedAgent:
         if self._follower is not None:
             await self._follower.finish()
 
-    def basic_pages(self) -> dict[str, Callable[[], Response]]:
-        """The pages that every role serves beside /mcp."""
+    def basic_pages(self, shown: Callable[[], dict[str, object]] = dict) -> dict[str, Callable[[], Response]]:
+        """The pages that every role serves beside /mcp; `shown` is what it says of itself beside that it lives."""
         return {
-            "/healthz": lambda: Response(200, b'{"status":"ok"}'),
+            "/healthz": lambda: Response(200, msgspec.json.encode({"status": "ok"} | shown())),
             "/readyz": self._ready,
             "/metrics": self._metrics,
         }
@@ -273,10 +271,10 @@ class HostedAgent:
 
 
 def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
-    row = next(features.own(DoorRow), None)
+    row = next(rows.own(DoorRow), None)
     if row is None:
         return None  # a distribution without the MCP feature
-    open_door: Callable[[HostedAgent], McpDoor] = features.load(row.open)
+    open_door: Callable[[HostedAgent], McpDoor] = rows.load(row.open)
     return open_door(host)
 
 
@@ -297,7 +295,7 @@ def _replay(agent: Agent, journal: LiveJournal) -> None:
 async def _open_port(door: Door, port: int, app: App, next_free: bool) -> Server:
     host = door.host
     policy = AccessPolicy.known_as((*names_at(host), *door.names))
-    limits = Limits(body=door.limit)
+    limits = structs.replace(door.limits, body=door.limit)
     last_port = port
     if next_free:
         last_port = min(port + PORTS_TO_TRY - 1, HIGHEST_PORT)
@@ -390,10 +388,10 @@ def open_shared(folder: str | None, beside: Place | None = None) -> FileFollower
     They go into `folder`. If it is None, they go beside the journal, and only if that folder is writable; there is no
     such folder if the journal is in a database.
     """
-    row = next(features.own(FollowerRow), None)
+    row = next(rows.own(FollowerRow), None)
     if folder == "" or row is None:
         return None
-    open_followers: Callable[..., FileFollowers] = features.load(row.open)
+    open_followers: Callable[..., FileFollowers] = rows.load(row.open)
     journal_folder = None
     if folder is None:
         journal_folder = beside.folder if beside is not None else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
+from league.hosting import removed_options
 from league.hosting.manager_options import ManagerOptions
 from league.hosting.options import Option, RoleOptions, checked_value, options_of
 from league.hosting.player_options import PlayerOptions
@@ -60,6 +61,8 @@ def _checked(table: Mapping[str, Any], rows: Sequence[Option], where: str, role:
     settings: dict[str, Any] = {}
     for key, value in table.items():
         fitting = [row for row in rows if row.name == key]
+        if key in removed_options.REMOVED:
+            raise CommandError(f"{key} in {where} is gone: {removed_options.REMOVED[key]}", USAGE)
         if not fitting:
             raise _unknown(where, key, {row.name for row in rows})
         for row in fitting:

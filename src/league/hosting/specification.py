@@ -1,4 +1,7 @@
-"""The specification, which is part of the package: all of it, or a section."""
+"""The specification, which is part of the package: all of it, or a section.
+
+It has two pages, the protocol and what concerns older documents and dialects. No number of a section is on both.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,24 @@ from typing import Final, NamedTuple
 
 from league.terminal import CommandError, did_you_mean
 
-_HEADING: Final = re.compile(r"^(#{2,3}) ((?:\d+(?:\.\d+)?|[A-Z])(?=\s)) ?(.*)$")
+_HEADING: Final = re.compile(r"^(#{2,3}) (\d+(?:\.\d+)?) (.+)$")
+_PAGES: Final = ("league-v2.md", "compatibility.md")
 
 
 @cache
-def text() -> str:
-    """The whole specification. In a checkout it is not in the package, but in a folder at the root."""
-    installed = files("league") / "spec" / "league-v2.md"
-    checked_out = Path(__file__).parents[3] / "spec" / "league-v2.md"
-    for place in (installed, checked_out):
-        if place.is_file():
-            return place.read_text("utf-8")
+def pages() -> Sequence[str]:
+    """Return the text of each page. In a checkout they are not in the package, but in a folder at the root."""
+    installed = files("league") / "spec"
+    checked_out = Path(__file__).parents[3] / "spec"
+    for folder in (installed, checked_out):
+        if all((folder / name).is_file() for name in _PAGES):
+            return [(folder / name).read_text("utf-8") for name in _PAGES]
     raise CommandError("the specification is missing from this installation")
+
+
+def text() -> str:
+    """Return the whole specification."""
+    return "\n".join(pages())
 
 
 class Section(NamedTuple):
@@ -40,9 +49,13 @@ class _Heading(NamedTuple):
     title: str
 
 
-def sections(whole: str) -> Iterator[Section]:
-    """Every section of the specification, in order."""
-    lines = whole.splitlines()
+def sections() -> Sequence[Section]:
+    """Return every section of the specification, by number."""
+    found = (section for page in pages() for section in _sections_of(page.splitlines()))
+    return sorted(found, key=lambda section: [int(part) for part in section.number.split(".")])
+
+
+def _sections_of(lines: Sequence[str]) -> Iterator[Section]:
     headings = []
     for place, line in enumerate(lines):
         match = _HEADING.match(line)
@@ -55,10 +68,10 @@ def sections(whole: str) -> Iterator[Section]:
         yield Section(heading.number, heading.title, lines[heading.line : end])
 
 
-def section(whole: str, name: str) -> Sequence[str]:
-    """The lines of a section, by its number or its title; CommandError if there is no such section."""
+def section(name: str) -> Sequence[str]:
+    """Return the lines of a section, by its number or its title; CommandError if there is no such section."""
     lines_by_name: dict[str, Sequence[str]] = {}
-    for row in sections(whole):
+    for row in sections():
         lines_by_name[row.number] = row.lines
         lines_by_name[row.title.lower()] = row.lines
     lines = lines_by_name.get(name.lower().rstrip(".").removeprefix("§"))

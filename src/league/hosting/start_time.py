@@ -13,24 +13,24 @@ from league.manager.league_manager import LeagueManager
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES
 from league.terminal import USAGE, CommandError, console
 
-Start = Literal["when-full", "manual", "at"]
+Start = Literal["when-full", "manual"] | float
 _BY_NAME: Mapping[str, Start] = {"when-full": "when-full", "manual": "manual"}
 _HOUR = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 
 
-def read(text: str, now: datetime) -> tuple[Start, float | None]:
-    """Read how the league starts, and when (seconds since the epoch). A time without a zone is in the zone of `now`."""
+def read(text: str, now: datetime) -> Start:
+    """Read how the league starts, or when (seconds since the epoch). A time without a zone is in the zone of `now`."""
     start = _BY_NAME.get(text)
     if start is not None:
-        return start, None
+        return start
     moment = _moment(text, now)
     if moment is None:
         raise CommandError(
             f"--start: {text!r} is not when-full, manual, or a time such as 18:30 or 2026-05-01T18:30+02:00",
             USAGE,
         )
-    return "at", moment.timestamp()
+    return moment.timestamp()
 
 
 def _moment(text: str, now: datetime) -> datetime | None:

@@ -47,7 +47,7 @@ class ImportSpace:
         """Return True if the top-level module of this name is a neighbour, which code of this space means by it."""
         if self.private_name(name) in sys.modules:
             return True
-        # As for a script: a neighbour called random.py does not replace a module that is loaded and used by all.
+        # As for a script: a neighbour called `random` does not replace a module that is loaded and used by all.
         if name in sys.stdlib_module_names and name in sys.modules:
             return False
         spec = PathFinder.find_spec(name, [self._folder])

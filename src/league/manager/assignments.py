@@ -1,9 +1,9 @@
-"""Which referee plays which match, and for how long (spec section 8.12).
+"""Which referee plays which match (spec section 8.12).
 
 Theory of operation. A match goes through four steps. It is *named* a referee ahead of time, so that players can be told
 whom to expect. It is *assigned* when its round is opened, or when it has to be played again: MatchAssigned begins a new
 attempt. It is *dispatched* when the players were told of the round: its referee gets a copy (dispatch.py), and a lease
-begins. It is *forgotten* here when it has a result.
+begins (leases.py). It is *forgotten* here when it has a result.
 
 An attempt is lost (MatchLost) when its lease runs out, its referee is dead or no longer knows it, or its report can't
 be used. Then the match waits for another referee. After three lost attempts that count it is parked until a referee
@@ -35,11 +35,9 @@ from league.machine import Address, Pong
 from league.manager.dispatch import (
     Dispatch,
     Dispatches,
-    RefereeHabits,
-    longest_match_s,
-    unrepeated_match_s,
 )
 from league.manager.draws import SharedDraws
+from league.manager.leases import Leases, lease_s
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
@@ -47,7 +45,6 @@ from league.protocol.conventions import Convention
 from league.protocol.exchanges import ONCE
 from league.protocol.mac import hmac_sha256
 from league.protocol.safe_text import without_tokens
-from league.settings import LeagueSettings
 
 ATTEMPTS = 3
 ASSIGNMENT_SEED = "assignment_seed"
@@ -56,18 +53,6 @@ MATCHES_IN_ONE_MESSAGE = 100
 """D4's bound for arrays. A referee with more matches gets several announcements."""
 INTRODUCTION_S = 2.0
 """How long a match waits until its players have heard of a referee that they could not know otherwise."""
-GRACE_S = 60.0
-MOST_NAMED = 3
-"""How many matches of a referee are named in one sentence."""
-REPORT_S = 15.0
-"""How long after the last choice of a match its report usually comes at the latest."""
-LATE_S = 1.0
-"""A timer that expires later than this was slept through."""
-
-
-def lease_s(settings: LeagueSettings) -> float:
-    """Return how long a referee may keep a match: the longest a legal match can take, and a minute (R-52)."""
-    return longest_match_s(settings) + GRACE_S
 
 
 @dataclass(slots=True)
@@ -75,7 +60,7 @@ class Assignments(ManagerPart):
     """Assigns, dispatches, takes away and reassigns."""
 
     dispatches: Dispatches
-    habits: RefereeHabits
+    leases: Leases
     draws: SharedDraws
     _kept_back: dict[str, None] = field(default_factory=dict)
     """The referees that hold matches that were not dispatched to them yet."""
@@ -83,12 +68,11 @@ class Assignments(ManagerPart):
     """The referees that share the matches of the rounds to come."""
     _named_at: int = -1
     """`Roster.changes` at that time."""
-    _unreported: set[str] = field(default_factory=set)
-    """Matches whose referees have had them for longer than the longest match takes."""
 
     def __post_init__(self) -> None:
         ManagerPart.__post_init__(self)
-        self.dispatches.on_begun_anew = self._begun_anew
+        self.dispatches.on_begun_anew = self.leases.prolong
+        self.leases.lessor = self
         self.dispatches.on_refused = self._refused
 
     @property
@@ -110,7 +94,7 @@ class Assignments(ManagerPart):
 
     def _answering(self) -> Iterator[Member]:
         """Return those of them that could be given a match now: their last ping did not fail."""
-        return (referee for referee in self.available() if not self.habits.is_silent(referee.agent_id))
+        return (referee for referee in self.available() if not self.leases.is_silent(referee.agent_id))
 
     @property
     def is_possible(self) -> bool:
@@ -194,11 +178,17 @@ class Assignments(ManagerPart):
                     referee_id=referee.agent_id,
                     attempt=attempt,
                     share_commitment=self.draws.promise(referee, match, attempt),
+                    keys=self._keys_of(match),
                 )
             )
             # Before the players were told of the round, nobody is: `dispatch_round` does it for all.
             if self._ledger.round_of(match).assignments_sent:
                 self._dispatch(referee, [match], now)
+
+    def _keys_of(self, match: ScheduledMatch) -> dict[str, str]:
+        """Return the keys of the players that sign, as they are now."""
+        keys = {player: self.context.member(player).credentials.public_key for player in match.players}
+        return {player: key for player, key in keys.items() if key}
 
     def _unusual_agents(self) -> Collection[str]:
         """Return the agents that deviate, or are called in another convention than that of the documents."""
@@ -211,7 +201,7 @@ class Assignments(ManagerPart):
     def _reliable(self, match: ScheduledMatch, referees: Sequence[Member]) -> Sequence[Member]:
         """Leave out referees that lost a match and have proven nothing since, and the one that lost this match, unless
         nobody else is left."""
-        reliable = [referee for referee in referees if self.habits.is_reliable(referee.agent_id)]
+        reliable = [referee for referee in referees if self.leases.is_reliable(referee.agent_id)]
         if reliable:
             referees = reliable
         if match.tries == 0:
@@ -232,7 +222,7 @@ class Assignments(ManagerPart):
         if is_usual and len(conversant) == len(referees):
             return referees
         if not is_usual:
-            ours = [referee for referee in conversant if self.habits.is_ours(referee.agent_id)]
+            ours = [referee for referee in conversant if self.leases.is_ours(referee.agent_id)]
             conversant = ours or conversant
         # A referee that came in openly gets no more than its even share: otherwise a player could pick its referee by
         # the convention it speaks (T-18). One that shows the enrolment key later is the operator's own after all.
@@ -255,8 +245,8 @@ class Assignments(ManagerPart):
         # Referees that follow this specification find out every convention; our players understand all the documents'.
         if (
             referee.as_referee.shows_derived_tokens
-            or self.habits.is_ours(referee.agent_id)
-            or player.credentials.receipts
+            or self.leases.is_ours(referee.agent_id)
+            or player.credentials.public_key
         ):
             return True
         return referee.convention == player.convention
@@ -367,14 +357,14 @@ class Assignments(ManagerPart):
         """Dispatch matches to one referee. Our referees get all of them at once."""
         # Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
         # reported.
-        if not self.habits.is_ours(referee.agent_id):
+        if not self.leases.is_ours(referee.agent_id):
             room = self._room(referee)
             if len(matches) > room:
                 self._kept_back[referee.agent_id] = None
                 matches = matches[:room]
         if not matches:
             return
-        self._begin_leases(referee, matches, now)
+        self.leases.begin(referee, matches, now)
         duration_s = lease_s(self._ledger.settings)
         introduced = [match for match in matches if self.dispatches.messages.is_known_to_players(match)]
         if introduced:
@@ -445,166 +435,31 @@ class Assignments(ManagerPart):
             matches = [match for match in announced if not self.dispatches.is_dispatched(match)]
             self._dispatch_all(matches, now)
 
-    def show_new_token(self, player: Member, now: float) -> list[ScheduledMatch]:
-        """Tell the referees of a player that it uses another token than we thought; return the matches of those that
-        were not told."""
+    def show_new_token(self, player: Member, now: float) -> None:
+        """Tell the referees of a player that it uses another token than we thought."""
         # A referee by others that is told of a match once more might play it once more. Referees of ours take the new
         # tokens over, and so do those that ask before they decide a loss: they know attempts.
-        untold = []
         for referee in self._ledger.roster.of_role("referee"):
             for match in self._ledger.held_by(referee.agent_id):
                 if player.agent_id not in match.players or not self.dispatches.is_dispatched(match):
                     continue
-                if self.habits.is_ours(referee.agent_id) or referee.as_referee.asks_before_losses:
+                if self.leases.is_ours(referee.agent_id) or referee.as_referee.asks_before_losses:
                     self.dispatches.remind(referee, match, now)
-                else:
-                    untold.append(match)
-        return untold
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
-    def _begin_leases(self, referee: Member, matches: Iterable[ScheduledMatch], now: float) -> None:
-        # A match at the end of a referee's queue gets a lease for every turn before it.
-        duration_s = lease_s(self._ledger.settings)
-        holdings = self._ledger.in_play.holdings[referee.agent_id]
-        places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
-        for match in matches:
-            turns = math.ceil(places[match.match_id] / referee.as_referee.capacity)
-            until = now + turns * duration_s
-            self._begin_lease(match, until)
-            self._expect_report(match.match_id, until - GRACE_S)
-            self._look_for_report_at(match, now + turns * self._usual_s())
-
-    def renew_leases(self, referee: Member, now: float) -> None:
-        """A referee is heard again after a silence: its matches go on where they were, and may take their time anew."""
-        held = self._ledger.held_by(referee.agent_id)
-        self._begin_leases(referee, filter(self.dispatches.is_dispatched, held), now)
-
-    def _expect_report(self, match_id: str, overdue_at: float) -> None:
-        """Let the operator know if there is no report by then.
-
-        The first lease of an attempt counts: a referee that asks about its match for ever, or whose pings fail now and
-        then, gets one lease after the other.
-        """
-        timer = ("report", match_id)
-        if match_id not in self._unreported and not self.context.timers.is_set(timer):
-            self.context.timers.set(timer, overdue_at, lambda _: self._unreported.add(match_id))
-
-    def _usual_s(self) -> float:
-        """Return the time in which a match is usually played and reported, also by slow players."""
-        usual_s = unrepeated_match_s(self._ledger.settings)
-        return max(usual_s, self.dispatches.longest_s) + REPORT_S
-
-    def _look_for_report_at(self, match: ScheduledMatch, at: float) -> None:
-        action = partial(self._report_is_late, match, match.attempt)
-        self.context.timers.set(("late", match.match_id), at, action)
-
-    def _report_is_late(self, match: ScheduledMatch, attempt: int, now: float) -> None:
-        """Let the operator know that a referee by others has acknowledged the match and not reported it.
-
-        It may be no fault: a retry takes time too. Referees of ours say themselves which matches they hold.
-        """
-        referee_id = match.referee_id or ""
-        if match.status != "ASSIGNED" or match.attempt != attempt or self.habits.is_ours(referee_id):
-            return
-        due_at = self.habits.worked_at(referee_id) + self._usual_s()
-        if self._ledger.is_held:
-            due_at = now + self._usual_s()
-        if now < due_at or not self.dispatches.is_acknowledged(match):
-            self._look_for_report_at(match, max(due_at, now + REPORT_S))
-            return
-        referee = self.context.member(referee_id)
-        acknowledged = [held for held in self._ledger.held_by(referee_id) if self.dispatches.is_acknowledged(held)]
-        late = tuple(held.match_id for held in acknowledged)
-        if match.match_id not in self._late_of(referee):
-            findings = f"it {self.lateness(late)}"
-            self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, unreported=late))
-
-    def _late_of(self, referee: Member) -> list[str]:
-        """Return the matches that the operator was told to be late and that the referee still has."""
-        held = self._ledger.in_play.holdings[referee.agent_id]
-        return [match_id for match_id in referee.probed.unreported if match_id in held]
-
-    def late(self) -> dict[str, list[str]]:
-        """Return the referees that have acknowledged matches and report them later than usual, with these matches."""
-        overdue = self.unreported()
-        late = {}
-        for referee in self._ledger.roster.of_role("referee"):
-            matches = [
-                match_id for match_id in self._late_of(referee) if match_id not in overdue.get(referee.agent_id, [])
-            ]
-            if matches:
-                late[referee.agent_id] = matches
-        return late
+    def prolong(self, match: ScheduledMatch, referee: Member, now: float) -> None:
+        """Its referee asks about the match, so it is playing it."""
+        self.leases.prolong(match, now)
+        self.dispatches.make_up(referee, match, now)
 
     def findings_about(self, member: Member) -> str:
         """Return what was found out about a member and what it has not reported, in words."""
         sentences = [member.probed.findings]
-        if member.probed.unreported:
-            late = self.late().get(member.agent_id)
-            if late:
-                sentences.append(f"it {self.lateness(late)}")
+        late = self.leases.late().get(member.agent_id)
+        if late:
+            sentences.append(f"it {self.leases.lateness(late)}")
         return ". ".join(filter(None, sentences))
-
-    def lateness(self, matches: Sequence[str]) -> str:
-        """Say of a referee that it has not reported these matches, and how long that may take."""
-        settings = self._ledger.settings
-        names = ", ".join(matches[:MOST_NAMED])
-        pronoun = "it"
-        if len(matches) > 1:
-            pronoun = "them"
-        return (
-            f"acknowledged {names} and has not reported {pronoun}; a match takes at most "
-            f"{unrepeated_match_s(settings):.0f} s, and {longest_match_s(settings):.0f} s with every retry"
-        )
-
-    def unreported(self) -> dict[str, list[str]]:
-        """Return the referees that do not report, with their matches: those that take too long, and whatever was given
-        to a referee that lost a match in this way and has reported none since."""
-        unreported = {}
-        for referee in self._ledger.roster.of_role("referee"):
-            held = self._ledger.held_by(referee.agent_id)
-            if self.habits.is_reliable(referee.agent_id):
-                held = [match for match in held if match.match_id in self._unreported]
-            if held:
-                unreported[referee.agent_id] = [match.match_id for match in held]
-        return unreported
-
-    def _begin_lease(
-        self,
-        match: ScheduledMatch,
-        until: float,
-        *,
-        is_prolonged: bool = False,
-    ) -> None:
-        action = partial(self._lease_expired, match, until, is_prolonged)
-        self.context.timers.set(("lease", match.match_id), until, action)
-
-    def _lease_expired(
-        self,
-        match: ScheduledMatch,
-        until: float,
-        is_prolonged: bool,
-        now: float,
-    ) -> None:
-        unwatched_s = now - until
-        if unwatched_s > LATE_S and not is_prolonged:
-            # We slept: the time in which no report could reach us does not count.
-            self._begin_lease(match, now + unwatched_s, is_prolonged=True)
-        else:
-            # This lease ends if the match is taken away, and holds if nobody else could play it.
-            self._begin_lease(match, now + lease_s(self._ledger.settings))
-            self.failed(match, "no report in time", now)
-
-    def prolong(self, match: ScheduledMatch, referee: Member, now: float) -> None:
-        """Its referee asks about the match, so it is playing it: the lease begins anew."""
-        self.habits.worked(referee.agent_id, now)
-        self._begin_lease(match, now + lease_s(self._ledger.settings))
-        self.dispatches.make_up(referee, match, now)
-
-    def _begun_anew(self, match: ScheduledMatch, now: float) -> None:
-        """The match is given to its referee in another way, so it begins to play it only now."""
-        self._begin_lease(match, now + lease_s(self._ledger.settings))
 
     def _refused(self, dispatch: Dispatch, advice: str, now: float) -> None:
         """Its referee accepts the match in no way that we know: tell the operator, and let another referee play it,
@@ -615,7 +470,7 @@ class Assignments(ManagerPart):
         if self.context.member(referee_id).probed.findings != findings:
             self.context.happened(AgentProbed(at=now, agent_id=referee_id, findings=findings, is_trouble=True))
         others = [referee for referee in self._answering() if referee.agent_id != referee_id]
-        if not dispatch.may_be_playing and any(self.habits.is_reliable(referee.agent_id) for referee in others):
+        if not dispatch.may_be_playing and any(self.leases.is_reliable(referee.agent_id) for referee in others):
             self.failed(dispatch.match, f"{referee_id}: {why}", now)
 
     # --- taking away and reassigning ----------------------------------------------------------------------------------
@@ -633,9 +488,7 @@ class Assignments(ManagerPart):
     def forget(self, match_id: str) -> None:
         """Forget a match that is no longer in play."""
         self.dispatches.forget(match_id)
-        self._unreported.discard(match_id)
-        for timer in ("lease", "report", "late"):
-            self.context.timers.clear((timer, match_id))
+        self.leases.end(match_id)
 
     def reassign(self, now: float) -> None:
         """Take matches from dead referees, so that live ones get them.
@@ -643,7 +496,7 @@ class Assignments(ManagerPart):
         While there is no live referee the matches stay: their referee may come back and report, and nobody else could
         play them.
         """
-        if self._ledger.is_held or not self.is_possible:
+        if self._ledger.controls.paused or not self.is_possible:
             return
         for referee in self._ledger.roster.of_role("referee"):
             if referee.state == "SUSPENDED":
@@ -654,9 +507,7 @@ class Assignments(ManagerPart):
         """Play lost and parked matches again: a referee is back, or a new one came."""
         self.reassign(now)
         for match_id in list(self._ledger.in_play.parked):
-            # About a disputed report only the operator decides.
-            if not self._ledger.matches[match_id].disputed:
-                self.context.happened(MatchUnparked(at=now, match_id=match_id))
+            self.context.happened(MatchUnparked(at=now, match_id=match_id))
 
     def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
         """Its referee did not finish the match, and nothing more will come.
@@ -667,8 +518,8 @@ class Assignments(ManagerPart):
         self._overdue(match, why, now, counts=True)
         if match.status == "ASSIGNED":
             return
-        self.habits.lapsed(referee_id)
-        if any(self.habits.is_reliable(referee.agent_id) for referee in self._answering()):
+        self.leases.lapsed(referee_id)
+        if any(self.leases.is_reliable(referee.agent_id) for referee in self._answering()):
             for held in self._ledger.held_by(referee_id):
                 if not self.dispatches.is_dispatched(held):
                     self._overdue(
@@ -686,7 +537,7 @@ class Assignments(ManagerPart):
         counts: bool = False,
     ) -> None:
         """Take the match away, unless nobody else could play it."""
-        if self._ledger.is_running and not self._ledger.is_held and self.is_possible:
+        if self._ledger.is_running and not self._ledger.controls.paused and self.is_possible:
             self._lose(match, why, now, counts=counts)
 
     def _lose(
@@ -702,7 +553,7 @@ class Assignments(ManagerPart):
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
         self.forget(match.match_id)
-        if match.current.released is not None:
+        if self.draws.is_decided(match):
             # The match is decided: everything that decides it was handed in before its referee was lost.
             self.draws.decide(match, now)
             return

@@ -19,7 +19,7 @@ to tell everybody a table, the longer the next one waits (`TablePace`).
 
 These things must never happen: a member gets bulletins out of order; ROUND_COMPLETED is repeated after the next
 announcement, also across a restart (`BulletinsDelivered` is journalled before anything else leaves to that member); a
-round is announced before every match of it has a referee, or while the league waits for players.
+round is announced before every match of it has a referee.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from league.calling.delivery import (
     FailedAttempt,
     Policy,
 )
-from league.events import Bulletin, BulletinsDelivered, WalkoverDecided
-from league.events.manager import BulletinKind
+from league.events import Bulletin, BulletinKind, BulletinsDelivered, WalkoverDecided
 from league.machine import Address, Content, Failure
 from league.manager.dispatch import ONE_BY_ONE
 from league.manager.manager_context import ManagerPart
@@ -215,8 +214,6 @@ class Broadcasts(ManagerPart):
     messages: Messages
     announced_at: float = 0.0
     """When an announcement last left for a player."""
-    is_holding: Callable[[], bool] = lambda: False
-    """True while no round may be announced because the league waits for players."""
     _queues: dict[str, OutboundQueue] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
     """The members whose queues must be looked at. Those that have waited longest come first."""
@@ -300,7 +297,7 @@ class Broadcasts(ManagerPart):
         ledger = self._ledger
         before = self._progress
         announceable_round = before.announceable_round
-        can_announce = announceable_round < ledger.current_round and not self.is_holding()
+        can_announce = announceable_round < ledger.current_round
         if can_announce and ledger.has_referees(ledger.current_round):
             announceable_round = ledger.current_round
         is_over = ledger.state == "LEAGUE_COMPLETED"
@@ -333,7 +330,7 @@ class Broadcasts(ManagerPart):
         self._update = self.messages.standings(now)
         self._update_version = self._ledger.standings.version
         self._changed.update(dict.fromkeys(self._ledger.roster.members))
-        self._pace.put_off(self._ledger.settings.standings_interval_s, now)
+        self._pace.put_off(self.context.house.standings_interval_s, now)
 
     def _next_messages(self, room: int, now: float) -> dict[tuple[Bulletin, bool], list[OutboundQueue]]:
         """Return the members that get each message now, within the room there is.
@@ -524,7 +521,7 @@ class Broadcasts(ManagerPart):
         if type(message) is LeagueStandingsUpdate:
             # A final table is an update, too: nobody needs the same one twice.
             queue.version = message.version or 0
-            queue.update_at = now + self._ledger.settings.standings_interval_s
+            queue.update_at = now + self.context.house.standings_interval_s
         return outbound
 
     def _put_question(self, outbound: OutboundMessage, question: TokenQuestion) -> None:
@@ -536,11 +533,10 @@ class Broadcasts(ManagerPart):
         outbound.address = partial(self.context.address, member, question.serial)
 
     def _announced(self, now: float) -> None:
-        settings = self._ledger.settings
         self.announced_at = now
-        self._pace.put_off(settings.standings_interval_s, now)
+        self._pace.put_off(self.context.house.standings_interval_s, now)
         if not self.context.timers.is_set("announcement heard"):
-            give_up_at = now + settings.announcement_wait_s
+            give_up_at = now + self._ledger.settings.announcement_wait_s
             self.context.timers.set(
                 "announcement heard",
                 give_up_at,

@@ -28,8 +28,8 @@ from league.calling.delivery import (
 )
 from league.calling.line import Line
 from league.events import AgentProbed
-from league.games import registry
 from league.machine import Acknowledged, Content, Failure, Pong, Refusal
+from league.manager.leases import Leases
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.manager_messages import Messages
@@ -37,37 +37,12 @@ from league.manager.roster import Member
 from league.protocol.envelope import Unsealed
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import Message, RoundAnnouncementAck
-from league.settings import LeagueSettings
 
 UNKNOWN_METHOD: Final = "E036"
 ANNOUNCED: Final = "ROUND_ANNOUNCEMENT"
 POLLED: Final = "get_assigned_matches"
 ONE_BY_ONE: Final = frozenset({"START_MATCH", "MATCH_ASSIGNMENT"})
 """The methods, as the journal names them, that give a referee one match at a time."""
-
-
-def longest_match_s(settings: LeagueSettings) -> float:
-    """Return the time from the invitation to the last choice, with all retries (spec section 6.4)."""
-    return _match_s(settings, len(settings.retry_delays_s) + 1, sum(settings.retry_delays_s))
-
-
-def unrepeated_match_s(settings: LeagueSettings) -> float:
-    """Return the same time for players that use every limit, but never need a retry."""
-    return _match_s(settings, 1, 0.0)
-
-
-def _match_s(settings: LeagueSettings, attempts: int, pauses_s: float) -> float:
-    game = registry.find(settings.game_type)
-    join_s = attempts * EXCHANGES["GAME_INVITATION"].limit_s + pauses_s
-    move_s = attempts * settings.move_seconds + pauses_s
-    if game is None:
-        return join_s + move_s
-    play_s = move_s * game.turns
-    clock_s = game.clock_s(settings.move_seconds)
-    if clock_s is not None:
-        # Both clocks may run down, one after the other. The last retries of a choice may end after its clock did.
-        play_s = min(play_s, 2 * (clock_s + move_s))
-    return join_s + play_s
 
 
 class Dispatch(Struct, eq=False):
@@ -148,70 +123,17 @@ class Giving(Protocol):
 
 
 @dataclass(slots=True)
-class RefereeHabits(ManagerPart):
-    """What was seen of each referee in this life of the process."""
-
-    _ours: set[str] = field(default_factory=set)
-    _lapsed: set[str] = field(default_factory=set)
-    _silent: set[str] = field(default_factory=set)
-    _worked_at: dict[str, float] = field(default_factory=dict)
-
-    def listed_matches(self, referee_id: str) -> None:
-        """It answered a ping with its matches."""
-        self._ours.add(referee_id)
-
-    def is_ours(self, referee_id: str) -> bool:
-        """Only our referees answer pings with their matches (R-52)."""
-        return referee_id in self._ours
-
-    def ping_failed(self, referee_id: str) -> None:
-        """It did not answer its last ping."""
-        self._silent.add(referee_id)
-
-    def heard(self, referee_id: str) -> bool:
-        """It said anything: return whether its last ping had failed."""
-        was_silent = referee_id in self._silent
-        self._silent.discard(referee_id)
-        return was_silent
-
-    def is_silent(self, referee_id: str) -> bool:
-        """Did its last ping fail, and was nothing heard since?"""
-        return referee_id in self._silent
-
-    def worked(self, referee_id: str, now: float) -> None:
-        """It reported a match, or asked about one: it is busy with its matches."""
-        self._worked_at[referee_id] = now
-
-    def worked_at(self, referee_id: str) -> float:
-        """Return when it was last seen to be busy with a match; 0 if never."""
-        return self._worked_at.get(referee_id, 0.0)
-
-    def lapsed(self, referee_id: str) -> None:
-        """It did not finish a match that it was given."""
-        self._lapsed.add(referee_id)
-
-    def proved(self, referee_id: str) -> None:
-        """It reported a match, or came back."""
-        self._lapsed.discard(referee_id)
-
-    def is_reliable(self, referee_id: str) -> bool:
-        return referee_id not in self._lapsed
-
-
-@dataclass(slots=True)
 class Dispatches(ManagerPart):
     """The matches that were dispatched in this life of the process."""
 
     messages: Messages
-    habits: RefereeHabits
+    leases: Leases
     open_giving: Callable[[Dispatches], Giving]
     on_begun_anew: Callable[[ScheduledMatch, float], None] = lambda *_: None
     """Told of a match that is dispatched in another way."""
     on_refused: Callable[[Dispatch, str, float], None] = lambda *_: None
     """Told of a match that its referee accepts in no way, and what the referee must change."""
     giving: Giving = field(init=False)
-    longest_s: float = 0.0
-    """How long the longest match has taken that was reported in this life of the process."""
     _open: dict[str, Dispatch] = field(default_factory=dict)
     _missed_reminder: set[str] = field(default_factory=set)
     """Matches whose referees were gone when they should have learned of a new token."""
@@ -228,16 +150,6 @@ class Dispatches(ManagerPart):
         """Does its referee know that it is to play this attempt?"""
         dispatch = self._open.get(match.match_id)
         return self.is_dispatched(match) and dispatch is not None and dispatch.acknowledged_at is not None
-
-    def began_at(self, match: ScheduledMatch) -> float | None:
-        """Return when its referee was first told of this attempt; None unless the referee knows of it."""
-        # A referee may answer its call when the match is over: until then the call is open at the referee.
-        dispatch = self._open.get(match.match_id)
-        if dispatch is None or dispatch.attempt != match.attempt:
-            return None
-        if dispatch.acknowledged_at is None and not dispatch.is_under_way:
-            return None
-        return dispatch.begun_at
 
     def has_arrived(self, match: ScheduledMatch) -> bool:
         """Is nothing left to be done for its referee to know of it?"""
@@ -395,13 +307,10 @@ class Dispatches(ManagerPart):
     def reported(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Note that a match was played."""
         dispatch = self._open.get(match.match_id)
-        self.habits.proved(referee.agent_id)
-        self.habits.worked(referee.agent_id, now)
-        if dispatch is not None:
-            self.longest_s = max(self.longest_s, now - dispatch.begun_at)
+        self.leases.reported(referee, now)
         if referee.probed.in_trouble:
             self.context.happened(AgentProbed(at=now, agent_id=referee.agent_id, findings=""))
-        if dispatch is not None and not self.habits.is_ours(referee.agent_id):
+        if dispatch is not None and not self.leases.is_ours(referee.agent_id):
             self.giving.reported(dispatch, referee, now)
 
     # --- pings --------------------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
-"""Shared draws (spec section 12.1): the manager's part of a number that neither it nor the referee can choose.
+"""Shared draws (spec section 12.1): the manager's part of numbers that neither it nor the referee can choose.
 
-    assigned ── a share is drawn and promised ──▶ DRAW_REQUEST ── stored ──▶ DRAW_RESPONSE: the match is decided
+    assigned ── a share is drawn and promised ──▶ DRAW_REQUEST ── stored ──▶ DRAW_RESPONSE
                                                                               ├──▶ the report says the same
                                                                               └──▶ the referee is lost, or says
-                                                                                   something else: we decide it
+                                                                                   something else
 
-The referee hands in all choices and its seed before it learns our share. So it cannot look at the number and try again,
-and neither can it leave the match: from the answer on, everything that decides the match is in our journal.
+Before the first draw of a match the referee hands in the choices so far and its seed; all draws of the match follow
+from that seed and our share. So it cannot look at a number and try another seed. If nobody chooses after the draw, the
+referee cannot leave the match either: everything that decides it is in our journal, and we decide it. If choices
+follow, a lost match is played again, and the second draw is on record: such a match is never called proven.
 
 What must never happen: the share leaves before the request is stored; two different requests get a share; an attempt
-after one whose share was given away.
+after one that was decided by its draw.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from league.events import DrawReleased, EvidenceFound, RequestRefused, ResultAccepted, Status
+from league.events import DrawReleased, RequestRefused, ResultAccepted, Status
 from league.games import draw, evidence, registry
 from league.games.contract import Game
 from league.machine import Letter
@@ -44,13 +46,8 @@ class SharedDraws(ManagerPart):
 
     def is_for(self, referee: Member) -> bool:
         """True if the draws of this referee are shared."""
-        settings = self._ledger.settings
-        if settings.draw == "referee" or not referee.as_referee.shares_draws:
-            return False
-        game = registry.find(settings.game_type)
-        if game is None or not game.single_draw_last:
-            return False
-        return settings.draw == "shared" or referee.as_referee.came_openly
+        traits = referee.as_referee
+        return traits.shares_every_draw or (traits.shares_draws and self._game.single_draw_last)
 
     def promise(self, referee: Member, match: ScheduledMatch, attempt: int) -> str:
         """Draw a share for an attempt and return its promise; empty if the referee draws alone."""
@@ -109,20 +106,22 @@ class SharedDraws(ManagerPart):
         if promised != request.draw_commitment:
             raise PeerError("E039", "the seed does not open the commitment", {"match_id": match.match_id})
         handed_in: Object = {"choices": request.choices}
-        if request.moves:
+        if request.moves is not None:
             handed_in["moves"] = request.moves
         if not evidence.awaits_draw(self._game, match.players, handed_in):
-            raise PeerError("E039", "the choices are not all in, or not legal", {"match_id": match.match_id})
+            raise PeerError(
+                "E039", "no draw comes after these choices, or they are not legal", {"match_id": match.match_id}
+            )
         released = DrawReleased(
             at=now,
             match_id=match.match_id,
             attempt=match.attempt,
             referee_id=match.referee_id or "",
             handed_in=handed_in,
-            receipts=request.receipts or {},
             draw_seed=request.draw_seed,
             draw_commitment=request.draw_commitment,
             draw_share=self.context.secrets[_secret(match.match_id, match.attempt)],
+            signatures=request.signatures or {},
         )
         self.context.happened(released)
         return released
@@ -136,16 +135,7 @@ class SharedDraws(ManagerPart):
     def _contest(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Show everybody that the referee said two different things."""
         detail = f"{referee.agent_id} handed in two different draws of {match.match_id}"
-        if match.found is None or match.found.evidence != "disputed":
-            self.context.happened(
-                EvidenceFound(
-                    at=now,
-                    match_id=match.match_id,
-                    attempt=match.attempt,
-                    evidence="disputed",
-                    doubt=detail,
-                )
-            )
+        self.proofs.doubt(match, detail, now)
         self.context.refused(
             RequestRefused(
                 at=now,
@@ -163,9 +153,12 @@ class SharedDraws(ManagerPart):
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def contradicts(self, match: ScheduledMatch, details: Object, referee: Member, now: float) -> bool:
-        """True if a report says something else than what was handed in. Then we must decide the match."""
+        """True if a report says something else than what was handed in. Then we must decide the match, if we can."""
         released = match.current.released
         if released is None:
+            return False
+        if not self._game.single_draw_last:
+            self._compare(match, released, details, referee, now)
             return False
         decided = self._details(match, released)
         names = ("choices", "moves", "drawn_number", "draw_seed", "draw_commitment")
@@ -173,6 +166,26 @@ class SharedDraws(ManagerPart):
             return False
         self._contest(match, referee, now)
         return True
+
+    def _compare(
+        self,
+        match: ScheduledMatch,
+        released: DrawReleased,
+        details: Object,
+        referee: Member,
+        now: float,
+    ) -> None:
+        """Note that a match in which choices followed did not begin, or was not drawn, as it was handed in."""
+        begun = released.handed_in.get("moves") or []
+        is_same_draw = all(
+            details.get(name) == getattr(released, name) for name in ("draw_seed", "draw_commitment", "draw_share")
+        )
+        if not is_same_draw or (details.get("moves") or [])[: len(begun)] != begun:
+            self._contest(match, referee, now)
+
+    def is_decided(self, match: ScheduledMatch) -> bool:
+        """True if everything that decides the match was handed in."""
+        return match.current.released is not None and self._game.single_draw_last
 
     def decide(self, match: ScheduledMatch, now: float) -> None:
         """Record the result of a match whose referee will not report it."""
@@ -195,10 +208,9 @@ class SharedDraws(ManagerPart):
                 details=details,
                 verified=True,
                 reported_at=timestamps.write(now),
-                evidence="by_manager",
-                doubt=f"decided from what {released.referee_id} handed in",
             )
         )
+        self.proofs.accepted(match, now)
 
     def _details(self, match: ScheduledMatch, released: DrawReleased) -> Object:
         """Return `result.details` as they follow from what was handed in."""
@@ -213,7 +225,7 @@ class SharedDraws(ManagerPart):
             "draw_commitment": released.draw_commitment,
             "draw_share": released.draw_share,
             "share_commitment": match.current.share_commitment,
-            "receipts": released.receipts,
+            "signatures": released.signatures,
         }
 
 
@@ -223,7 +235,7 @@ def _secret(match_id: str, attempt: int) -> str:
 
 def _is_same(released: DrawReleased, request: DrawRequest) -> bool:
     handed_in: Object = {"choices": request.choices}
-    if request.moves:
+    if request.moves is not None:
         handed_in["moves"] = request.moves
     return (
         released.handed_in == msgspec.to_builtins(handed_in)

@@ -1,7 +1,7 @@
 """The League Manager: one machine made of parts that share a ledger.
 
-Each request goes to the part it concerns (`AgentRequests`). Every step ends the same way (`_conclude`): outages are
-looked after, the league goes on as far as it can, and members are sent what they need to know. The path of a report,
+Each request goes to the part it concerns (`AgentRequests`). Every step ends the same way (`_conclude`): the
+league goes on as far as it can, and members are sent what they need to know. The path of a report,
 from its arrival to the table that goes out, is told in scoring.py.
 """
 
@@ -17,13 +17,11 @@ from league.calling.delivery import Delivery, is_refusal
 from league.calling.line import Book, OpenBook, PlainBook
 from league.calling.role import RoleMachine
 from league.events import (
-    EndpointsChanged,
     Event,
     LeagueCreated,
-    LeagueSettings,
     LeagueState,
     RequestRefused,
-    TrustChanged,
+    SettingsChanged,
 )
 from league.games import registry
 from league.games.draw import SEED_BYTES
@@ -34,6 +32,7 @@ from league.machine import (
     Content,
     Inquiry,
     Letter,
+    MatchNews,
     Operate,
     Ping,
     Pong,
@@ -42,24 +41,24 @@ from league.machine import (
 )
 from league.manager.address_reports import AddressReports
 from league.manager.approval import Approvals
-from league.manager.assignments import ASSIGNMENT_SEED, MOST_NAMED, Assignments
+from league.manager.assignments import ASSIGNMENT_SEED, Assignments
 from league.manager.authentication import Authenticated, Authentication
 from league.manager.broadcasts import Broadcasts
 from league.manager.dispatch import (
     AnnouncingOnly,
     Dispatches,
     Giving,
-    RefereeHabits,
 )
 from league.manager.draws import SharedDraws
-from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.leases import MOST_NAMED, Leases
 from league.manager.ledger import APPLY, Ledger
+from league.manager.live import LiveMatches
 from league.manager.manager_context import ManagerContext, ManagerPart, RosterConventions
 from league.manager.manager_messages import Messages, table
 from league.manager.orders import OperatorOrders
-from league.manager.outages import Outages
+from league.manager.patience import Patience
+from league.manager.probes import Probes
 from league.manager.proofs import Proofs
-from league.manager.protests import Protests
 from league.manager.queries import LeagueQueries
 from league.manager.registration import Admission, RegistrationDesk
 from league.manager.roster import Member
@@ -67,13 +66,14 @@ from league.manager.rounds import Rounds
 from league.manager.scoring import Scoring
 from league.manager.secret_rotation import ADMIN_TOKEN, OPERATOR, is_retired
 from league.manager.standings import TIEBREAKERS
-from league.manager.trouble import Troubles
 from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
 from league.protocol.findings import Findings
 from league.protocol.parts import StandingsRow
+from league.protocol.signing.keys import SECRET_BYTES, SIGNING_SECRET, SigningKey, signing_key
+from league.settings import HOUSE, HouseRules, LeagueSettings
 
 READABLE = (Unsealed, Acknowledged)
 """Answers that may deviate from the documents."""
@@ -88,8 +88,8 @@ class SignsOfLife(ManagerPart):
 
     authentication: Authentication
     probes: Probes
-    heartbeats: Heartbeats
-    outages: Outages
+    leases: Leases
+    patience: Patience
 
     def heard(self, member: Member, now: float) -> None:
         """A member asked or answered something, so it is there."""
@@ -98,11 +98,11 @@ class SignsOfLife(ManagerPart):
         breaker = self.context.calls.peers[member.agent_id].breaker
         if breaker.failing_since is not None:
             breaker.succeeded()
-        self.outages.gone.discard(member.agent_id)
+        self.patience.heard(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.alive(member.agent_id)
         if member.role == "referee":
-            self.heartbeats.alive(member, now)
+            self.leases.alive(member, now)
 
     def call_answered(self, delivery: Delivery, now: float) -> None:
         """A call was answered. A suspended player that acknowledges a broadcast is ACTIVE again (R-51)."""
@@ -116,10 +116,10 @@ class SignsOfLife(ManagerPart):
             # A league that trusts addresses must know which referees can prove themselves, and every league which
             # players have the token that they are held to.
             is_trusting = self._ledger.settings.trust == "class" and member.role == "referee"
-            if (member.credentials.receipts or is_trusting) and isinstance(answer, Unsealed):
+            if (member.credentials.public_key or is_trusting) and isinstance(answer, Unsealed):
                 self.authentication.acknowledged(member, answer)
         elif _lists_matches(answer):
-            self.heartbeats.habits.listed_matches(member.agent_id)
+            self.leases.listed_matches(member.agent_id, answer.is_live if isinstance(answer, Pong) else None)
         self.heard(member, now)
         if member.state == "SUSPENDED" and member.role == "player" and self._ledger.is_running:
             # An answer to a call from before the suspension says nothing about the time since.
@@ -130,8 +130,7 @@ class SignsOfLife(ManagerPart):
     def call_failed(self, failed: Undelivered, now: float) -> None:
         # A call that failed by our own fault means that this process stood still.
         if failed.blame is Blame.LOCAL:
-            self.heartbeats.slept(now)
-        self.outages.failed(failed, now)
+            self.leases.slept(now)
 
 
 @dataclass(slots=True)
@@ -143,10 +142,9 @@ class AgentRequests(ManagerPart):
     registration: RegistrationDesk
     queries: LeagueQueries
     draws: SharedDraws
-    troubles: Troubles
+    patience: Patience
     scoring: Scoring
     address_reports: AddressReports
-    heartbeats: Heartbeats
 
     def take(self, letter: Letter, read: Unsealed, now: float) -> None:
         """Take a message. PeerError refuses it."""
@@ -166,11 +164,9 @@ class AgentRequests(ManagerPart):
         elif read.message_type == "DRAW_REQUEST":
             self.draws.take(letter, read, member, now)
         elif read.message_type == "MATCH_TROUBLE":
-            self.troubles.take(letter, read, member, now)
+            self.patience.take(letter, read, member, now)
         else:
             self.scoring.take(letter, read, member, now)
-            if member.role == "referee":
-                self.heartbeats.reported(member, now)
 
     def _authenticated(self, letter: Letter, read: Unsealed, now: float) -> Authenticated | None:
         """Return the sender of a request; None for a report without a token that the league takes by its address."""
@@ -218,6 +214,7 @@ class LeagueManager(RoleMachine):
         operator: str = "",
         kept_secrets: Mapping[str, str] | None = None,
         manager_endpoints: Sequence[str] = (),
+        house: HouseRules = HOUSE,
         is_local: bool = True,
         ledger: Ledger | None = None,
         open_book: OpenBook = PlainBook,
@@ -242,7 +239,7 @@ class LeagueManager(RoleMachine):
             lambda: self._ledger.settings.profile == "strict",
             conventions,
         )
-        self._context = self._new_context(book, manager_endpoints)
+        self._context = self._new_context(book, manager_endpoints, house)
         self._build(endpoints or EndpointPolicy(), is_local, open_giving)
 
     def _build(
@@ -254,34 +251,31 @@ class LeagueManager(RoleMachine):
         context = self._context
         messages = Messages(context)
         broadcasts = self._make_broadcasts(context, messages)
-        habits = RefereeHabits(context)
-        dispatches = Dispatches(context, messages, habits, open_giving)
+        leases = Leases(context)
+        dispatches = Dispatches(context, messages, leases, open_giving)
         proofs = Proofs(context)
         draws = SharedDraws(context, proofs)
-        assignments = Assignments(context, dispatches, habits, draws)
-        probes = Probes(context, habits)
-        outages = Outages(context, assignments)
-        heartbeats = Heartbeats(context, assignments, habits, outages)
-        rounds = self._make_rounds(context, broadcasts, probes, assignments, heartbeats, outages)
-        authentication = Authentication(context, broadcasts, outages.token_switched)
+        assignments = Assignments(context, dispatches, leases, draws)
+        probes = Probes(context, leases)
+        rounds = self._make_rounds(context, broadcasts, probes, assignments, leases, proofs)
+        authentication = Authentication(context, broadcasts, assignments.show_new_token)
         admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
-        registration = RegistrationDesk(context, admission, authentication, probes, heartbeats, assignments, draws)
-        troubles = Troubles(context, assignments, outages, authentication.has_shown_token)
-        scoring = Scoring(context, assignments, dispatches, habits, outages, proofs, draws)
-        address_reports = AddressReports(
-            context, scoring, assignments, dispatches, habits, authentication.has_shown_token
-        )
-        protests = Protests(context, proofs, address_reports.dispute)
-        queries = LeagueQueries(context, authentication, messages, dispatches, protests)
+        registration = RegistrationDesk(context, admission, authentication, probes, leases, assignments, draws)
+        patience = Patience(context, assignments, authentication.has_shown_token)
+        scoring = Scoring(context, assignments, dispatches, leases, patience, proofs, draws)
+        address_reports = AddressReports(context, scoring, leases, authentication.has_shown_token)
+        queries = LeagueQueries(context, authentication, messages, dispatches)
         self._assignments = assignments
+        self._leases = leases
+        self.live = LiveMatches(context, leases)
+        """What is to be seen of the matches that somebody watches."""
         self._probes = probes
-        self._outages = outages
+        self._patience = patience
         self._rounds = rounds
         self._broadcasts = broadcasts
         self._scoring = scoring
-        self._address_reports = address_reports
-        self._orders = OperatorOrders(context, rounds, assignments, outages)
-        self._signs_of_life = SignsOfLife(context, authentication, probes, heartbeats, outages)
+        self._orders = OperatorOrders(context, rounds, assignments)
+        self._signs_of_life = SignsOfLife(context, authentication, probes, leases, patience)
         self._requests = AgentRequests(
             context,
             self._signs_of_life,
@@ -289,21 +283,19 @@ class LeagueManager(RoleMachine):
             registration,
             queries,
             draws,
-            troubles,
+            patience,
             scoring,
             address_reports,
-            heartbeats,
         )
         self._connect()
 
     def _connect(self) -> None:
         """Let parts that are made earlier reach those that are made later."""
         self._rounds.on_reopened = self._broadcasts.stop_completing
-        self._broadcasts.is_holding = lambda: self._outages.is_holding
         self._calls.on_answer = self._signs_of_life.call_answered
         self._calls.on_idle = self._broadcasts.look_at
 
-    def _new_context(self, book: Book, manager_endpoints: Sequence[str]) -> ManagerContext:
+    def _new_context(self, book: Book, manager_endpoints: Sequence[str], house: HouseRules) -> ManagerContext:
         return ManagerContext(
             self._calls,
             self._timers,
@@ -315,6 +307,7 @@ class LeagueManager(RoleMachine):
             book,
             self._ledger,
             lambda: self.journal_head(),
+            house,
             manager_endpoints,
         )
 
@@ -334,13 +327,21 @@ class LeagueManager(RoleMachine):
         return self._ledger
 
     def member_behind(self, content: Content) -> str | None:
-        if not isinstance(content, Unsealed):
+        if isinstance(content, MatchNews):
+            token: object = content.token
+        elif isinstance(content, Unsealed):
+            token = content.field("auth_token")
+        else:
             return None
-        owner = self._ledger.roster.owner(content.field("auth_token"))
+        owner = self._ledger.roster.owner(token)
         if owner is None:
             return None
         member, _ = owner
         return member.agent_id
+
+    @property
+    def sights(self) -> int:
+        return self.live.version
 
     def obeys(self, token: str) -> bool:
         """True if this is the token of the operator."""
@@ -382,13 +383,13 @@ class LeagueManager(RoleMachine):
             reason = None
         elif ledger.controls.paused:
             reason = "PAUSED"
-        elif self._outages.reason is not None:
+        elif self._patience.is_waiting:
             reason = "WAITING_FOR_PLAYERS"
         elif ledger.in_play.parked:
             reason = "WAITING_FOR_OPERATOR"
         elif not any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
             reason = "WAITING_FOR_REFEREE"
-        elif self.refused_reports or self._assignments.unreported() or self._assignments.late():
+        elif self.refused_reports or self._leases.late():
             reason = "WAITING_FOR_REPORT"
         return reason
 
@@ -398,17 +399,15 @@ class LeagueManager(RoleMachine):
         if not self._ledger.is_running:
             return None
         if self.waiting != "WAITING_FOR_REPORT":
-            return self._outages.reason
+            return self._patience.reason
         reasons = []
         refusals = [f"{refusal.match_id}: {refusal.code} {refusal.detail}" for refusal in self.refused_reports]
         if refusals:
             reasons.append(f"a report was refused ({'; '.join(refusals[:MOST_NAMED])})")
-        for referee_id, matches in self._assignments.late().items():
-            reasons.append(f"{referee_id} {self._assignments.lateness(matches)}")
-        unreported = self._assignments.unreported()
-        for referee_id, matches in unreported.items():
-            reasons.append(f"{referee_id} does not report {', '.join(matches[:MOST_NAMED])}")
-        if unreported and len(self._assignments.available()) == 1:
+        late = self._leases.late()
+        for referee_id, matches in late.items():
+            reasons.append(f"{referee_id} {self._leases.lateness(matches)}")
+        if late and len(self._assignments.available()) == 1:
             reasons.append("no other referee could play what it holds")
         return "; ".join(reasons)
 
@@ -427,10 +426,9 @@ class LeagueManager(RoleMachine):
                 newest[refusal.match_id] = refusal
         return list(newest.values())
 
-    @property
     def not_answering(self) -> Mapping[str, float]:
-        """The members that did not answer our last calls, and since when. A manager that was just started does not
-        know yet."""
+        """Return the members that did not answer our last calls, and since when. A manager that was just started does
+        not know yet."""
         failing = {}
         for member in self._ledger.roster.members.values():
             since = self._calls.peers[member.agent_id].breaker.failing_since
@@ -475,12 +473,15 @@ class LeagueManager(RoleMachine):
     def resume(self, now: float) -> Step:
         self._step = Step()
         self._context.is_awake = True
+        for name, size in ((ASSIGNMENT_SEED, SEED_BYTES), (SIGNING_SECRET, SECRET_BYTES)):
+            if name not in self._secrets:
+                self._keep_secret(name, self._chance(size).hex())
+        key = signing_key(bytes.fromhex(self._secrets[SIGNING_SECRET]))
+        self._context.signing_key = key
         # The first event of a journal says what league it is of.
         if not self._ledger.created:
-            self._happened(LeagueCreated(at=now, settings=self._ledger.settings))
-        self._note_endpoints(now)
-        if ASSIGNMENT_SEED not in self._secrets:
-            self._keep_secret(ASSIGNMENT_SEED, self._chance(SEED_BYTES).hex())
+            self._happened(LeagueCreated(at=now, settings=self._ledger.settings, manager_key=key.public))
+        self._note_changes(key, now)
         for name, value in self._kept_secrets.items():
             if not tokens.same(self._secrets.get(name), value):
                 self._keep_secret(name, value)
@@ -491,14 +492,22 @@ class LeagueManager(RoleMachine):
         self._scoring.take_up(now)
         return self._conclude(now)
 
-    def _note_endpoints(self, now: float) -> None:
-        """Record the rules about endpoints and trust if the operator changed them."""
+    def _note_changes(self, key: SigningKey, now: float) -> None:
+        """Record the rules about endpoints and trust, and our key, if they are not those of the journal."""
         chosen = self._chosen_settings
         stored = self._ledger.settings
-        if chosen.endpoints != stored.endpoints or chosen.allow_endpoint != stored.allow_endpoint:
-            self._happened(EndpointsChanged(at=now, endpoints=chosen.endpoints, allow_endpoint=chosen.allow_endpoint))
-        if chosen.trust != stored.trust:
-            self._happened(TrustChanged(at=now, trust=chosen.trust))
+        endpoints = None if chosen.endpoints == stored.endpoints else chosen.endpoints
+        trust = None if chosen.trust == stored.trust else chosen.trust
+        public = None if key.public == self._ledger.manager_key else key.public
+        if endpoints or trust or public:
+            self._happened(SettingsChanged(at=now, endpoints=endpoints, trust=trust, manager_key=public))
+
+    def watch(self, match_ids: Sequence[str], now: float) -> Step:
+        """Somebody looks at these matches: have their referees tell of them. Nothing else changes."""
+        self._step = Step()
+        if self._context.is_awake:
+            self.live.watch(match_ids, now)
+        return super()._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
         self._signs_of_life.call_failed(failed, now)
@@ -507,10 +516,8 @@ class LeagueManager(RoleMachine):
     def _conclude(self, now: float) -> Step:
         """Do what has become possible, and send what members need to know."""
         # Until `resume` we only answer questions.
-        # Outages come first, because they hold rounds back; broadcasts come last, because they tell what has happened.
+        # Broadcasts come last, because they tell what has happened.
         if self._context.is_awake:
-            self._outages.advance(now)
-            self._address_reports.advance(now)
             self._rounds.advance(now)
             self._broadcasts.flush(now)
         return super()._conclude(now)
@@ -521,6 +528,8 @@ class LeagueManager(RoleMachine):
         content = letter.content
         if isinstance(content, Unsealed):
             self._requests.take(letter, content, now)
+        elif isinstance(content, MatchNews):
+            self.live.take(letter, content)
         elif isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):

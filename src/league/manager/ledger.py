@@ -6,51 +6,52 @@ gives the same ledger again. No event may be refused here: whoever records an ev
 A match moves through these states:
 
     SCHEDULED ── its round is opened ──▶ WAITING ── MatchAssigned ──▶ ASSIGNED ── result ──▶ COMPLETED
-                                           ▲  ◀── MatchLost, MatchHeld ──┘                      │
+                                           ▲  ◀── MatchLost ────────────┘                      │
                                            │                                                    │ ResultVoided
               PARKED ── MatchUnparked ─────┤                                                    ▼
                  ▲                         ├──────────── the round is still being played ───────┤
                  └── MatchParked (after three attempts)        VOIDED ◀── the round is over ────┘
 
-With `--trust class` an ASSIGNED match may become REPORTED (ReportHeld) before it is COMPLETED, or PARKED if the report
-is disputed (ReportDisputed). A walkover completes a match from any state. A VOIDED match is assigned again between two
-rounds. At every moment a match without a result is in exactly one of the collections of `MatchesInPlay`, or its round
-was not opened yet.
+A walkover completes a match from any state. A VOIDED match is assigned again between two rounds. At every moment a
+match without a result is in exactly one of the collections of `MatchesInPlay`, or its round was not opened yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from league import events
 from league.events import Event, LeagueSettings, LeagueState
-from league.manager.excuses import excusable
+from league.games import registry
 from league.manager.roster import Member, Roster
 from league.manager.standings import Decided, StandingsTable
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
+from league.protocol.experiment import Provenance, said
 from league.protocol.safe_text import without_tokens
+from league.protocol.signing.rounds import digest_of
 
-LEAST_HOLD_S = 60.0
-BACK_WITHIN_S = 30.0
-"""How long a match waits for a player after an outage, beside the time of a choice."""
 MAX_DEVIATIONS = 100
 """Maximum number of deviations kept per player from the records of referees."""
 LONGEST_CLAUSE = 120
 LONGEST_DETAIL = 300
 MAX_REFUSED_ANSWERS = 100
 """Maximum number of refused answers kept from the records of referees."""
+STATEMENTS_KEPT = 8
+"""Maximum number of statements that members can still be sent. The newest stands for all."""
 MAX_CONDITIONS = 4
 """Maximum number of conditions kept per player."""
 
+NO_MODEL = "E045"
+"""The code for a player whose language model did not answer."""
+
 ResultInForce = events.ResultAccepted | events.WalkoverDecided
-MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "REPORTED", "PARKED", "COMPLETED", "VOIDED"]
-"""WAITING: needs a referee now. VOIDED: will need one when the current round is finished. REPORTED: its report counts
-when the round ends."""
+MatchStatus = Literal["SCHEDULED", "WAITING", "ASSIGNED", "PARKED", "COMPLETED", "VOIDED"]
+"""WAITING: needs a referee now. VOIDED: will need one when the current round is finished."""
 PublicStatus = Literal["SCHEDULED", "RUNNING", "PARKED", "COMPLETED"]
 
 
@@ -58,7 +59,7 @@ class Pause(Struct, frozen=True):
     """A question of a match that waits for its player, and since when."""
 
     turn: int
-    cause: Literal["outage", "interrupted", "model"]
+    cause: events.PauseCause
     since: float
 
 
@@ -72,40 +73,31 @@ class Basis(Struct, frozen=True):
     """Why it is not proven, as far as that is not for a missing signature."""
 
 
-def serious(
-    protests: Iterable[events.ProtestReceived],
-    result: ResultInForce | None,
-    attempt: int,
-) -> list[events.ProtestReceived]:
-    """Return the protests against an attempt. That a player was asked again counts only if it has lost for that."""
-    is_technical = isinstance(result, events.ResultAccepted) and result.status == "TECHNICAL_LOSS"
-    winner = result.winner if result is not None else None
-    return [
-        protest
-        for protest in protests
-        if protest.attempt == attempt and (not protest.is_note or (is_technical and protest.player_id != winner))
-    ]
+NO_LONGER_CHECKED: Final = "receipts of 0.3.0 are no longer checked"
 
 
-def basis_of(result: ResultInForce, found: events.EvidenceFound | None) -> Basis:
-    """Return what a result rests on, with what was found out about it later."""
-    if found is not None:
-        return Basis(found.evidence, found.unsigned, found.doubt)
+def basis_of(
+    result: ResultInForce,
+    judged: events.ResultJudged | None,
+    keys: Mapping[str, str] | None = None,
+) -> Basis | None:
+    """Return what a result rests on; None as long as nobody has judged it. `keys`: those in force for its attempt."""
     if isinstance(result, events.WalkoverDecided):
-        return Basis("by_manager")
-    if result.evidence is not None:
-        return Basis(result.evidence, result.unsigned, result.doubt)
-    # A result from before there were receipts.
-    if result.status == "TECHNICAL_LOSS":
-        return Basis("loss_by_referee")
-    return Basis("by_referee", tuple(result.points))
+        return Basis("by_manager" if result.winner else "not_played")
+    if judged is not None:
+        return Basis(judged.evidence, judged.unsigned, judged.doubt)
+    if keys is None:
+        return Basis("by_referee", (), NO_LONGER_CHECKED)
+    return None
 
 
 class CurrentAttempt(Struct):
     """What belongs to the current attempt of a match alone."""
 
     share_commitment: str = ""
-    """The promise of our share of its draw; empty if the referee draws alone."""
+    """The promise of our share of its draws; empty if the referee draws alone."""
+    keys: dict[str, str] | None = None
+    """The public keys of its players, in force for this attempt; None in journals of 0.3.0."""
     released: events.DrawReleased | None = None
     """What the referee handed in for our share: the match is decided."""
     pauses: dict[str, Pause] = {}
@@ -114,19 +106,8 @@ class CurrentAttempt(Struct):
     """The technical losses that its referee asked about and may decide, by player."""
     decisions: int = 0
     """How often such a loss was allowed."""
-
-
-class Excuses(Struct):
-    """Why a player need not be to blame for its technical loss."""
-
-    interrupted: int = 0
-    """The last attempt during which the manager or the referee was gone."""
-    interruptions: int = 0
-    """How often that happened."""
-    players: set[str] = set()
-    """The players that were waited for since."""
-    held: int = 0
-    """How often a technical loss was refused or voided because of that, or because of an outage."""
+    talk: list[dict[str, Any]] | None = None
+    """The moves in its referee's record, in games with talk: they have what was too large for the report."""
 
 
 class ScheduledMatch(Struct):
@@ -147,14 +128,10 @@ class ScheduledMatch(Struct):
     """Attempts that count since it was scheduled, voided or unparked, or since its referee came back."""
     result: ResultInForce | None = None
     current: CurrentAttempt = field(default_factory=CurrentAttempt)
-    excuses: Excuses = field(default_factory=Excuses)
-    claim: events.ReportHeld | None = None
-    """The report of a REPORTED match."""
-    disputed: str = ""
-    """Why such a report does not count; the match is PARKED until the operator decides."""
-    found: events.EvidenceFound | None = None
-    """What was found out about the result in force after it was accepted."""
-    protests: list[events.ProtestReceived] = []
+    judged: events.ResultJudged | None = None
+    """What the result in force rests on, once that is known."""
+    first_drawn: int = 0
+    """The first attempt whose share of the draw was released; 0 if none was."""
 
     @property
     def players(self) -> tuple[str, str]:
@@ -164,16 +141,11 @@ class ScheduledMatch(Struct):
         return self.player_b if player == self.player_a else self.player_a
 
     @property
-    def serious_protests(self) -> list[events.ProtestReceived]:
-        """The protests against this attempt."""
-        return serious(self.protests, self.result, self.attempt)
-
-    @property
     def basis(self) -> Basis | None:
-        """What the result in force rests on; None without a result."""
+        """What the result in force rests on; None without a result, and until it is judged."""
         if self.result is None:
-            return None
-        return basis_of(self.result, self.found)
+            return Basis("not_played") if self.status == "PARKED" else None
+        return basis_of(self.result, self.judged, self.current.keys)
 
     @property
     def public_status(self) -> PublicStatus:
@@ -192,15 +164,6 @@ class ScheduledRound(Struct):
     opened_at: float | None = None
     assignments_sent: bool = False
     finished: bool = False
-    active: list[str] = []
-    """The players that were ACTIVE when it was opened."""
-    out_of_reach: dict[str, tuple[str, ...]] = {}
-    """Technical losses since it was opened that an outage would excuse, with the players that perhaps could not be
-    reached. Only referees that do not ask first report such losses."""
-    unchecked: dict[str, None] = {}
-    """Those of them after which the players have not been probed yet."""
-    held_s: float = 0.0
-    """How long the league was held in it. Each time counts as at least a minute."""
 
 
 class MatchesInPlay(Struct):
@@ -209,7 +172,6 @@ class MatchesInPlay(Struct):
     waiting: dict[str, None] = {}
     voided: dict[str, None] = {}
     parked: dict[str, None] = {}
-    reported: dict[str, None] = {}
     holdings: dict[str, dict[str, None]] = {}
     """For each referee the matches it holds, in the order it got them."""
 
@@ -218,9 +180,6 @@ class MatchesInPlay(Struct):
         self.waiting.pop(match_id, None)
         self.voided.pop(match_id, None)
         self.parked.pop(match_id, None)
-        self.reported.pop(match_id, None)
-        match.claim = None
-        match.disputed = ""
         if match.referee_id is not None:
             self.holdings[match.referee_id].pop(match_id, None)
 
@@ -229,6 +188,67 @@ class MatchesInPlay(Struct):
         self.remove(match)
         match.status = "WAITING"
         self.waiting[match.match_id] = None
+
+
+class ModelChoices(Struct):
+    """How the choices of a player came about, by its own account in results in force (spec section 8.17)."""
+
+    choices: int = 0
+    fallbacks: int = 0
+    provider_errors: int = 0
+    tokens: int = 0
+    tokens_estimated: int = 0
+    thinking_s: float = 0.0
+    waited_s: float = 0.0
+    lost: int = 0
+    """Matches that the player lost because its model did not answer."""
+
+    def add(self, result: events.ResultAccepted, player: str) -> None:
+        """Count what a result says about a player. It may say anything."""
+        reported = provenance_in(result.details, player)
+        for name in _COUNTED if reported else ():
+            setattr(self, name, getattr(self, name) + getattr(reported, name))
+        if result.status == "TECHNICAL_LOSS" and result.winner != player:
+            faults = result.details.get("faults")
+            fault = faults.get(player) if isinstance(faults, dict) else None
+            self.lost += isinstance(fault, dict) and fault.get("code") == NO_MODEL
+
+
+_COUNTED = ModelChoices.__struct_fields__[:-1]
+
+
+def provenance_in(details: Mapping[str, object], player_id: str) -> Provenance | None:
+    """How a player's choices in a match came about, by the details of its result, which may hold anything."""
+    by_player = details.get("provenance")
+    if not isinstance(by_player, dict):
+        return None
+    return said(Provenance, by_player.get(player_id))
+
+
+class ResultSums(Struct):
+    """What the results in force come to besides the table: kept, so that nobody has to look at all matches."""
+
+    technical_losses: int = 0
+    by_word: dict[str, None] = {}
+    """The matches whose results nobody but their referees stands for (spec section 8.18)."""
+    models: dict[str, ModelChoices] = {}
+    """By player; a player is missing if no result says anything."""
+
+    def find_basis(self, match: ScheduledMatch) -> None:
+        """Note whose word a match rests on."""
+        self.by_word.pop(match.match_id, None)
+        basis = match.basis
+        if basis is not None and basis.evidence == "by_referee":
+            self.by_word[match.match_id] = None
+
+    def count_choices(self, player: str, results: Iterable[ResultInForce | None]) -> None:
+        """Count what results say about the choices of a player."""
+        for result in results:
+            if isinstance(result, events.ResultAccepted) and not result.details.keys().isdisjoint(_ABOUT_CHOICES):
+                self.models.setdefault(player, ModelChoices()).add(result, player)
+
+
+_ABOUT_CHOICES = ("provenance", "faults")
 
 
 class OperatorControls(Struct):
@@ -298,15 +318,21 @@ class Irregularities(Struct):
         )
 
 
-class OutagesInForce(Struct):
-    """The outages that the league waits for."""
+class Unstated(Struct):
+    """What became true since the manager's last statement (spec section 9.8)."""
 
-    of_league: events.OutageBegan | None = None
-    """Set while the league waits for players that are gone."""
-    by_address: dict[str, events.OutageBegan] = {}
-    """While only the matches of the players at an address wait."""
-    past_by_address: dict[str, int] = {}
-    """How often that was so before."""
+    matches: dict[str, None] = {}
+    """The matches whose result or evidence changed, in the order in which each of them first did."""
+    orders: list[str] = []
+    since: str | None = None
+    """The digest of the last statement."""
+
+
+class SignedStatement(Struct, frozen=True):
+    """A statement of the manager as it was signed (Any: JSON)."""
+
+    statement: dict[str, Any]
+    signature: str
 
 
 class Ledger(Struct):
@@ -314,6 +340,8 @@ class Ledger(Struct):
 
     settings: LeagueSettings
     created: bool = False
+    manager_key: str = ""
+    """The public key of the manager."""
     state: LeagueState = "WAITING_FOR_REGISTRATIONS"
     controls: OperatorControls = field(default_factory=OperatorControls)
     roster: Roster = field(default_factory=Roster)
@@ -324,8 +352,11 @@ class Ledger(Struct):
     finished_rounds: int = 0
     in_play: MatchesInPlay = field(default_factory=MatchesInPlay)
     standings: StandingsTable = field(default_factory=StandingsTable)
+    sums: ResultSums = field(default_factory=ResultSums)
     champion: str | None = None
-    outages: OutagesInForce = field(default_factory=OutagesInForce)
+    unstated: Unstated = field(default_factory=Unstated)
+    statements: dict[int, SignedStatement] = {}
+    """The last statements by round, the newest last."""
     irregularities: Irregularities = field(default_factory=Irregularities)
 
     def apply(self, event: Event) -> None:
@@ -346,18 +377,6 @@ class Ledger(Struct):
     def undecided(self) -> int:
         """The number of matches without a result in force."""
         return sum(scheduled_round.undecided for scheduled_round in self.rounds)
-
-    @property
-    def is_held(self) -> bool:
-        """True while the league is paused by the operator or waits for players that are gone."""
-        return self.controls.paused or self.outages.of_league is not None
-
-    @property
-    def latest_round(self) -> ScheduledRound | None:
-        """The round that was opened last. Matches played between two rounds belong to it, too."""
-        if not self.current_round:
-            return None
-        return self.rounds[self.current_round - 1]
 
     def bulletin_after(self, last: events.Bulletin) -> events.Bulletin | None:
         """Return the bulletin that members get after this one, or None if there is none yet."""
@@ -402,13 +421,12 @@ class Ledger(Struct):
 
     def _created(self, event: events.LeagueCreated) -> None:
         self.settings = event.settings
+        self.manager_key = event.manager_key
         self.created = True
 
-    def _endpoints_changed(self, event: events.EndpointsChanged) -> None:
-        self.settings = structs.replace(self.settings, endpoints=event.endpoints, allow_endpoint=event.allow_endpoint)
-
-    def _trust_changed(self, event: events.TrustChanged) -> None:
-        self.settings = structs.replace(self.settings, trust=event.trust)
+    def _settings_changed(self, event: events.SettingsChanged) -> None:
+        self.settings = event.applied_to(self.settings)
+        self.manager_key = event.manager_key or self.manager_key
 
     def _registered(self, event: events.AgentRegistered) -> None:
         # To a newcomer the rounds that are over are no news.
@@ -450,10 +468,6 @@ class Ledger(Struct):
         if agent_id in self.in_play.holdings:
             for match in self.held_by(agent_id):
                 match.tries = 0
-
-    def _readmitted(self, event: events.AgentReadmitted) -> None:
-        self.roster.members[event.agent_id].credentials.readmitting = True
-        self.controls.orders[event.key] = f"readmit {event.target}"
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.members[event.agent_id].credentials.serial = event.serial
@@ -522,12 +536,8 @@ class Ledger(Struct):
         self.state = event.state
 
     def _round_opened(self, event: events.RoundOpened) -> None:
-        # Players that were suspended by then were not expected to answer, and do not count in an outage.
         self.current_round = event.round_id
-        opened = self.rounds[event.round_id - 1]
-        opened.opened_at = event.at
-        players = self.roster.of_role("player")
-        opened.active = [player.agent_id for player in players if player.state == "ACTIVE"]
+        self.rounds[event.round_id - 1].opened_at = event.at
         for match in self.matches_in(event.round_id):
             if match.status == "SCHEDULED":
                 self.in_play.wait(match)
@@ -538,8 +548,8 @@ class Ledger(Struct):
         match.status = "ASSIGNED"
         match.referee_id = event.referee_id
         match.attempt = event.attempt
-        match.current = CurrentAttempt(event.share_commitment)
-        match.found = None
+        match.current = CurrentAttempt(event.share_commitment, event.keys)
+        match.judged = None
         match.tries += 1
         self.in_play.holdings[event.referee_id][event.match_id] = None
 
@@ -562,32 +572,27 @@ class Ledger(Struct):
         match.status = "PARKED"
         self.in_play.parked[event.match_id] = None
 
-    def _report_held(self, event: events.ReportHeld) -> None:
-        match = self.matches[event.match_id]
-        # Its referee has a free place again.
-        self.in_play.remove(match)
-        match.status = "REPORTED"
-        match.claim = event
-        self.in_play.reported[event.match_id] = None
-
-    def _report_disputed(self, event: events.ReportDisputed) -> None:
-        match = self.matches[event.match_id]
-        self.in_play.remove(match)
-        match.status = "PARKED"
-        match.disputed = event.why
-        self.in_play.parked[event.match_id] = None
-
     def _unparked(self, event: events.MatchUnparked) -> None:
         match = self.matches[event.match_id]
         match.tries = 0
         self.in_play.wait(match)
         if event.key:
-            self.controls.orders[event.key] = f"replay-match {event.match_id}"
+            self._ordered(event.key, f"replay-match {event.match_id}")
 
     def _round_finished(self, event: events.RoundFinished) -> None:
         self.rounds[event.round_id - 1].finished = True
         self.finished_rounds = event.round_id
         self.standings.round_id = event.round_id
+        self._stated(event, event.round_id)
+
+    def _stated(self, event: events.RoundFinished | events.LeagueFinished, round_id: int) -> None:
+        if not event.signature:
+            return
+        self.unstated = Unstated(since=digest_of(event.statement))
+        self.statements.pop(round_id, None)
+        self.statements[round_id] = SignedStatement(event.statement, event.signature)
+        if len(self.statements) > STATEMENTS_KEPT:
+            del self.statements[next(iter(self.statements))]
 
     # --- results ------------------------------------------------------------------------------------------------------
 
@@ -596,27 +601,23 @@ class Ledger(Struct):
         match = self.matches[event.match_id]
         players = match.players
         is_technical = event.status == "TECHNICAL_LOSS"
+        self.sums.technical_losses += is_technical
         for player in players:
+            self.sums.count_choices(player, [event])
             member = self.roster.members[player]
             if is_technical and player != event.winner:
                 member.attendance.faults_in_a_row += 1
                 member.attendance.technical_losses += 1
             else:
-                # It has played: what was said about its absence is over.
                 member.attendance.faults_in_a_row = 0
-                member.attendance.absent = False
-        if is_technical and self.latest_round is not None:
-            # Losses that we were asked about are decided for good.
-            unreached = tuple(player for player in excusable(event, players) if player not in match.current.allowed)
-            if unreached:
-                self.latest_round.out_of_reach[event.match_id] = unreached
-                self.latest_round.unchecked[event.match_id] = None
 
     def _decide(self, event: ResultInForce) -> None:
         match = self.matches[event.match_id]
         self.in_play.remove(match)
         match.status = "COMPLETED"
         match.result = event
+        self.sums.find_basis(match)
+        self.unstated.matches[event.match_id] = None
         # Counted here, so that nobody has to look at all matches to know whether a round is over.
         self.rounds[match.round_id - 1].undecided -= 1
         self._count(match, event)
@@ -638,7 +639,10 @@ class Ledger(Struct):
 
         Results never come from a record: the league goes by the report.
         """
-        players = self.matches[event.match_id].players
+        match = self.matches[event.match_id]
+        players = match.players
+        if match.attempt == event.attempt and self._has_talk:
+            match.current.talk = [moved for moved in event.record if moved.get("talk")]
         for recorded in _RECORD.decode(event.written):
             if recorded.player_id not in players:
                 continue
@@ -653,34 +657,43 @@ class Ledger(Struct):
             elif recorded.event == "AnswerRefused":
                 self.irregularities.add_refused_answer(event, member, recorded)
 
+    @property
+    def _has_talk(self) -> bool:
+        game = registry.find(self.settings.game_type)
+        return game is not None and bool(game.talk)
+
     def _draw_released(self, event: events.DrawReleased) -> None:
-        self.matches[event.match_id].current.released = event
+        match = self.matches[event.match_id]
+        match.current.released = event
+        match.first_drawn = match.first_drawn or event.attempt
 
-    def _evidence_found(self, event: events.EvidenceFound) -> None:
-        self.matches[event.match_id].found = event
-
-    def _protested(self, event: events.ProtestReceived) -> None:
-        self.matches[event.match_id].protests.append(event)
+    def _judged(self, event: events.ResultJudged) -> None:
+        match = self.matches[event.match_id]
+        match.judged = event
+        self.sums.find_basis(match)
+        self.unstated.matches[event.match_id] = None
 
     def _voided(self, event: events.ResultVoided) -> None:
         match = self.matches[event.match_id]
         assert match.result is not None
         self._count(match, match.result, times=-1)
         if isinstance(match.result, events.ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
-            self._take_back_faults(match, match.result.winner, is_excused=bool(event.why))
+            self.sums.technical_losses -= 1
+            for player in match.players:
+                if player != match.result.winner:
+                    self.roster.members[player].attendance.technical_losses -= 1
         match.result = None
-        match.found = None
+        match.judged = None
+        self.sums.find_basis(match)
+        for player in match.players:
+            if self.sums.models.pop(player, None) is not None:
+                others = map(self.matches.__getitem__, self.matches_of[player])
+                self.sums.count_choices(player, [other.result for other in others])
+        self.unstated.matches[event.match_id] = None
         match.tries = 0
-        # A result that the operator voids has no reason of ours.
-        if event.why:
-            match.excuses.held += 1
-        # A loss is listed in the round that was played when it was reported, which need not be that of its match.
-        for scheduled_round in self.rounds:
-            scheduled_round.out_of_reach.pop(event.match_id, None)
-            scheduled_round.unchecked.pop(event.match_id, None)
         self.round_of(match).undecided += 1
         if event.key:
-            self.controls.orders[event.key] = f"replay-match {event.match_id}"
+            self._ordered(event.key, f"replay-match {event.match_id}")
         # Nothing of a finished round is played while another one is: it waits until no round is open.
         if self.round_of(match).finished:
             match.status = "VOIDED"
@@ -688,96 +701,32 @@ class Ledger(Struct):
         else:
             self.in_play.wait(match)
 
-    def _take_back_faults(
-        self,
-        match: ScheduledMatch,
-        winner: str | None,
-        *,
-        is_excused: bool,
-    ) -> None:
-        for player in match.players:
-            if player != winner:
-                member = self.roster.members[player]
-                member.attendance.technical_losses -= 1
-                if is_excused:
-                    member.attendance.faults_in_a_row = max(member.attendance.faults_in_a_row - 1, 0)
-
-    # --- outages ------------------------------------------------------------------------------------------------------
-
-    def _outage_began(self, event: events.OutageBegan) -> None:
-        if event.origin:
-            self.outages.by_address[event.origin] = event
-        else:
-            self.outages.of_league = event
-
-    def _outage_ended(self, event: events.OutageEnded) -> None:
-        outages = self.outages
-        if event.origin:
-            began = outages.by_address.pop(event.origin)
-            outages.past_by_address[event.origin] = outages.past_by_address.get(event.origin, 0) + 1
-        else:
-            assert outages.of_league is not None
-            began = outages.of_league
-            self.rounds[began.round_id - 1].held_s += max(event.lasted_s, LEAST_HOLD_S)
-            outages.of_league = None
-        if event.key:
-            self.controls.orders[event.key] = "resume"
-        # A call that began while they were gone may fail only now.
-        excused_until = event.at + self.settings.move_seconds + BACK_WITHIN_S
-        for player in began.missing:
-            member = self.roster.members[player]
-            if player not in event.missing:
-                member.attendance.excused_until = excused_until
-            elif event.why != "answered":
-                # The league has waited for it in vain. It does not wait for it again before it plays.
-                member.attendance.absent = True
-
-    def _players_probed(self, event: events.PlayersProbed) -> None:
-        for scheduled_round in self.rounds:
-            scheduled_round.unchecked.clear()
-            # A player that answers our own probe was not out of reach, whatever its referee says.
-            for match_id, players in list(scheduled_round.out_of_reach.items()):
-                if not any(player in event.missing for player in players):
-                    del scheduled_round.out_of_reach[match_id]
-
-    def _interrupted(self, event: events.MatchInterrupted) -> None:
-        match = self.matches[event.match_id]
-        match.excuses.interrupted = event.attempt
-        match.excuses.interruptions += 1
-        match.excuses.players = set()
+    # --- silent players -----------------------------------------------------------------------------------------------
 
     def _match_paused(self, event: events.MatchPaused) -> None:
         match = self.matches[event.match_id]
         match.current.pauses[event.player_id] = Pause(event.turn, event.cause, event.at)
         match.current.allowed.pop(event.player_id, None)
-        member = self.roster.members[event.player_id]
-        if event.cause == "model":
-            member.attendance.model_pauses += 1
-            return
-        if event.cause == "interrupted":
-            # The pause makes up for the interruption. Another one has to happen for another pause.
-            match.excuses.players.add(event.player_id)
+        attendance = self.roster.members[event.player_id].attendance
+        if event.cause == "outage":
+            attendance.outage_pauses += 1
+        else:
+            attendance.own_pauses += 1
+        if event.code == NO_MODEL:
+            attendance.declined += 1
         if event.behind:
-            member.attendance.gone_behind += 1
+            attendance.gone_behind += 1
 
     def _loss_allowed(self, event: events.LossAllowed) -> None:
         attempt = self.matches[event.match_id].current
         attempt.allowed[event.player_id] = event
         attempt.decisions += 1
 
-    def _held(self, event: events.MatchHeld) -> None:
-        match = self.matches[event.match_id]
-        self.in_play.wait(match)
-        # It was nobody's fault, so the attempt does not count.
-        match.tries -= 1
-        match.excuses.held += 1
-        for player in event.declined:
-            self.roster.members[player].attendance.model_pauses += 1
-
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _finished(self, event: events.LeagueFinished) -> None:
         self.champion = event.champion
+        self._stated(event, len(self.rounds))
 
     def _reopened(self, event: events.LeagueReopened) -> None:
         self.state = "RUNNING_LEAGUE"
@@ -789,38 +738,56 @@ class Ledger(Struct):
             if not member.attendance.withdrawn and member.state == "SHUTDOWN":
                 member.state = "ACTIVE"
 
-    def _closed(self, event: events.LeagueClosed) -> None:
-        self.controls.closed = True
-        self.controls.orders[event.key] = "close"
-
     # --- the operator -------------------------------------------------------------------------------------------------
 
-    def _approved(self, event: events.AgentApproved) -> None:
-        self.roster.applicants.approve(event)
-        self.controls.orders[event.key] = f"approve {event.target}"
+    def _carried_out(self, event: events.OrderCarriedOut) -> None:
+        ORDERS[event.order](self, event.target)
+        self._ordered(event.key, f"{event.order} {event.named or event.target}".strip())
 
-    def _rejected(self, event: events.AgentRejected) -> None:
-        self.roster.applicants.reject(event)
-        self.controls.orders[event.key] = f"reject {event.target}"
+    def _ordered(self, key: str, order: str) -> None:
+        self.controls.orders[key] = order
+        self.unstated.orders.append(order)
 
-    def _withdrawn(self, event: events.PlayerWithdrawn) -> None:
-        self.roster.leave(self.roster.members[event.agent_id])
-        self.controls.orders[event.key] = f"withdraw {event.agent_id}"
-
-    def _pause(self, event: events.LeaguePaused) -> None:
-        self.controls.paused = True
-        self.controls.orders[event.key] = "pause"
-
-    def _resume(self, event: events.LeagueResumed) -> None:
-        self.controls.paused = False
-        self.controls.orders[event.key] = "resume"
-
-    def _start(self, event: events.LeagueStartOrdered) -> None:
+    def _start(self, _: str) -> None:
         self.controls.start_ordered = True
-        self.controls.orders[event.key] = "start"
 
-    def _secret_replaced(self, event: events.SecretReplaced) -> None:
-        self.controls.orders[event.key] = f"rotate-token {event.target}"
+    def _pause(self, _: str) -> None:
+        self.controls.paused = True
+
+    def _resume(self, _: str) -> None:
+        self.controls.paused = False
+
+    def _close(self, _: str) -> None:
+        self.controls.closed = True
+
+    def _approve(self, applicant_id: str) -> None:
+        self.roster.applicants.approve(applicant_id)
+
+    def _reject(self, applicant_id: str) -> None:
+        self.roster.applicants.reject(applicant_id)
+
+    def _readmit(self, agent_id: str) -> None:
+        self.roster.members[agent_id].credentials.readmitting = True
+
+    def _withdraw(self, player_id: str) -> None:
+        self.roster.leave(self.roster.members[player_id])
+
+    def _replace_secret(self, _: str) -> None:
+        """Do nothing: secrets stand beside the events."""
+
+
+ORDERS: Mapping[events.Order, Callable[[Ledger, str], None]] = {
+    "start": Ledger._start,
+    "pause": Ledger._pause,
+    "resume": Ledger._resume,
+    "close": Ledger._close,
+    "approve": Ledger._approve,
+    "reject": Ledger._reject,
+    "readmit": Ledger._readmit,
+    "withdraw": Ledger._withdraw,
+    "rotate-token": Ledger._replace_secret,
+}
+"""What orders change; each takes the id of its target."""
 
 
 def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
@@ -833,20 +800,17 @@ def decided(match: ScheduledMatch, result: ResultInForce) -> Decided:
 
 # Any: each handler takes the one event it is listed under.
 APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
+    Event: lambda _ledger, _event: None,  # of an earlier version; it means nothing any more
     events.LeagueCreated: Ledger._created,
-    events.EndpointsChanged: Ledger._endpoints_changed,
-    events.TrustChanged: Ledger._trust_changed,
+    events.SettingsChanged: Ledger._settings_changed,
     events.AgentRegistered: Ledger._registered,
     events.ConventionLearned: Ledger._convention_learned,
     events.AgentProbed: Ledger._probed,
     events.DispatchLearned: Ledger._dispatch_learned,
     events.AgentApplied: Ledger._applied,
     events.RequestRefused: Ledger._refused,
-    events.AgentApproved: Ledger._approved,
-    events.AgentRejected: Ledger._rejected,
     events.AgentMoved: Ledger._moved,
     events.ConditionsStated: Ledger._conditions_stated,
-    events.AgentReadmitted: Ledger._readmitted,
     events.TokenRenewed: Ledger._token_renewed,
     events.TokenTakenUp: Ledger._token_taken_up,
     events.IdentityContested: Ledger._contested,
@@ -862,29 +826,16 @@ APPLY: Mapping[type[Event], Callable[[Ledger, Any], None]] = {
     events.MatchLost: Ledger._lost,
     events.MatchParked: Ledger._parked,
     events.MatchUnparked: Ledger._unparked,
-    events.ReportHeld: Ledger._report_held,
-    events.ReportDisputed: Ledger._report_disputed,
     events.ResultAccepted: Ledger._result_accepted,
     events.MatchRecordKept: Ledger._record_kept,
     events.DrawReleased: Ledger._draw_released,
-    events.EvidenceFound: Ledger._evidence_found,
-    events.ProtestReceived: Ledger._protested,
+    events.ResultJudged: Ledger._judged,
     events.WalkoverDecided: Ledger._decide,
     events.ResultVoided: Ledger._voided,
-    events.OutageBegan: Ledger._outage_began,
-    events.OutageEnded: Ledger._outage_ended,
-    events.PlayersProbed: Ledger._players_probed,
-    events.MatchInterrupted: Ledger._interrupted,
     events.MatchPaused: Ledger._match_paused,
     events.LossAllowed: Ledger._loss_allowed,
-    events.MatchHeld: Ledger._held,
     events.RoundFinished: Ledger._round_finished,
     events.LeagueFinished: Ledger._finished,
     events.LeagueReopened: Ledger._reopened,
-    events.LeagueClosed: Ledger._closed,
-    events.PlayerWithdrawn: Ledger._withdrawn,
-    events.LeaguePaused: Ledger._pause,
-    events.LeagueResumed: Ledger._resume,
-    events.LeagueStartOrdered: Ledger._start,
-    events.SecretReplaced: Ledger._secret_replaced,
+    events.OrderCarriedOut: Ledger._carried_out,
 }

@@ -26,6 +26,8 @@ from league.protocol.conventions import Convention, convention_of
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
 from league.protocol.exchanges import RetrySchedule
+from league.protocol.signing.keys import SigningKey
+from league.settings import HOUSE, HouseRules
 
 LONGEST_DETAIL = 300
 MAX_REFUSALS = 100
@@ -41,8 +43,11 @@ class ManagerContext(Context):
     ledger: Ledger
     journal_head: Callable[[], JournalHead | None] = lambda: None
     """Says where our journal ends."""
+    house: HouseRules = HOUSE
     manager_endpoints: Sequence[str] = ()
     """Where this manager and its standbys are, as members are told; empty if there is only this one."""
+    signing_key: SigningKey | None = None
+    """Our own; None until the machine is resumed."""
     is_awake: bool = False
     """False until the machine is resumed: until then it only answers questions."""
     audiences: dict[str, str] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from league.events import Bulletin, WalkoverDecided
-from league.manager.ledger import Ledger, ScheduledMatch
+from league.manager.ledger import Ledger, ScheduledMatch, SignedStatement
 from league.manager.manager_context import ManagerPart
 from league.manager.roster import Member
 from league.protocol import tokens
@@ -67,7 +67,7 @@ def table(ledger: Ledger) -> list[StandingsRow]:
 class Messages(ManagerPart):
     """Writes messages."""
 
-    announced: dict[str, str] = field(default_factory=dict)
+    announced: dict[str, tuple[str, int]] = field(default_factory=dict)
     """For each match the referee that its players were last told of."""
     _table: LeagueStandingsUpdate | None = None
     _final_table: LeagueStandingsUpdate | None = None
@@ -94,9 +94,13 @@ class Messages(ManagerPart):
         )
 
     def is_known_to_players(self, match: ScheduledMatch) -> bool:
-        """True if the players of a match know its referee, by the token it shows or because they were told."""
+        """True if the players of a match know its referee, by the token it shows or because they were told; and those
+        that sign know the promise of this attempt."""
         referee = self.context.member(match.referee_id or "")
-        return referee.as_referee.shows_derived_tokens or self.announced.get(match.match_id) == referee.agent_id
+        if match.current.keys:
+            return self.announced.get(match.match_id) == (referee.agent_id, match.attempt)
+        is_told = self.announced.get(match.match_id, ("", 0))[0] == referee.agent_id
+        return referee.as_referee.shows_derived_tokens or is_told
 
     def announcement_without_matches(self, round_id: int, now: float) -> RoundAnnouncement:
         """Return a round for a referee that has no match in it."""
@@ -126,7 +130,7 @@ class Messages(ManagerPart):
     def _announced(self, match: ScheduledMatch) -> AnnouncedMatch:
         assert match.referee_id is not None, "announced before it was assigned"
         referee = self.context.member(match.referee_id)
-        self.announced[match.match_id] = referee.agent_id
+        self.announced[match.match_id] = (referee.agent_id, match.attempt)
         return AnnouncedMatch(
             match_id=match.match_id,
             game_type=self._ledger.settings.game_type,
@@ -136,6 +140,8 @@ class Messages(ManagerPart):
             referee_tokens=None
             if referee.as_referee.shows_derived_tokens
             else list(referee.credentials.tokens.values()),
+            attempt=match.attempt if match.current.keys else None,
+            share_commitment=(match.current.keys and match.current.share_commitment) or None,
         )
 
     def _announced_to_referee(self, referee: Member, match: ScheduledMatch) -> AnnouncedMatch:
@@ -177,7 +183,7 @@ class Messages(ManagerPart):
             "convention": None if player.convention == USUAL else player.convention,
             "known_as": player.name.known_as or None,
             # A player may be held to a token that it never got: then its referee must ask before it loses.
-            "signs": (bool(player.credentials.receipts) and referee.as_referee.asks_before_losses) or None,
+            "signs": (bool(player.credentials.public_key) and referee.as_referee.asks_before_losses) or None,
             "told": sorted(player.told.deviations) or None,
         }
         return {f"player_{seat}_{name}": value for name, value in about.items()}
@@ -293,6 +299,7 @@ class Messages(ManagerPart):
             matches_played=counts.total_matches,
             next_round_id=round_id + 1 if round_id < len(self._ledger.rounds) else None,
             summary=counts,
+            **_signed(self._ledger.statements.get(round_id)),
         )
 
     def _league_completed(self, now: float) -> Message:
@@ -310,7 +317,15 @@ class Messages(ManagerPart):
             ),
             final_standings=[FinalRow(**columns(row)) for row in rows],
             head=self._head(),
+            **_signed(next(reversed(self._ledger.statements.values()), None)),
         )
+
+
+def _signed(signed: SignedStatement | None) -> dict[str, Any]:
+    """Return a statement as messages carry it (Any: spread into one)."""
+    if signed is None:
+        return {}
+    return {"statement": signed.statement, "signature": signed.signature}
 
 
 def columns(row: StandingsRow) -> dict[str, Any]:

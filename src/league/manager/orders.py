@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from league.events import (
-    AgentApproved,
-    AgentReadmitted,
-    AgentRejected,
-    LeagueClosed,
-    LeaguePaused,
-    LeagueResumed,
-    LeagueStartOrdered,
-    MatchUnparked,
-    PlayerWithdrawn,
-    ResultVoided,
-    SecretReplaced,
-)
+from league.events import MatchUnparked, Order, OrderCarriedOut, ResultVoided
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.assignments import Assignments
 from league.manager.manager_context import ManagerPart
-from league.manager.outages import Outages
 from league.manager.roster import Applicant
 from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.manager.secret_rotation import ROTATABLE, is_retired, replacement
@@ -34,7 +22,6 @@ class OperatorOrders(ManagerPart):
 
     rounds: Rounds
     assignments: Assignments
-    outages: Outages
 
     def carry_out(self, letter: Letter, order: Operate, now: float) -> None:
         description = f"{order.order} {order.target}".strip()
@@ -59,6 +46,15 @@ class OperatorOrders(ManagerPart):
             handler(self, order, now)
         self.context.reply(letter, Acknowledged())
 
+    def _carried_out(self, order: Operate, now: float, target: str = "") -> None:
+        """Record an order. `target` is the id of its target, if the operator may have named it otherwise."""
+        target = target or order.target
+        named = ""
+        if target != order.target:
+            named = order.target
+        name = cast("Order", order.order)  # it is in the table below
+        self.context.happened(OrderCarriedOut(at=now, order=name, target=target, key=order.key, named=named))
+
     def _start(self, order: Operate, now: float) -> None:
         self._not_over()
         if self._ledger.state != "WAITING_FOR_REGISTRATIONS":
@@ -71,25 +67,19 @@ class OperatorOrders(ManagerPart):
                 "E023",
                 f"{need}; there are {players} players and {referees} referees",
             )
-        self.context.happened(LeagueStartOrdered(at=now, key=order.key))
+        self._carried_out(order, now)
 
     def _pause(self, order: Operate, now: float) -> None:
         self._running()
         if self._ledger.controls.paused:
             raise PeerError("E023", "the league is paused already")
-        self.context.happened(LeaguePaused(at=now, key=order.key))
+        self._carried_out(order, now)
 
     def _resume(self, order: Operate, now: float) -> None:
         self._running()
-        addresses = list(self._ledger.outages.by_address)
-        if not self._ledger.is_held and not addresses:
-            raise PeerError("E023", "the league is not paused, and waits for nobody")
-        if self._ledger.controls.paused:
-            self.context.happened(LeagueResumed(at=now, key=order.key))
-        if self._ledger.outages.of_league is not None:
-            self.outages.end("operator", now, order.key)
-        for origin in addresses:
-            self.outages.end("operator", now, order.key, origin)
+        if not self._ledger.controls.paused:
+            raise PeerError("E023", "the league is not paused")
+        self._carried_out(order, now)
         self.assignments.reassign(now)
 
     def _approve(self, order: Operate, now: float) -> None:
@@ -99,14 +89,7 @@ class OperatorOrders(ManagerPart):
         if not candidates:
             candidates = [applicant for applicant in applicants if applicant.rejected]
         approved = _only_one(candidates, order, "was approved already").applicant_id
-        self.context.happened(
-            AgentApproved(
-                at=now,
-                applicant_id=approved,
-                key=order.key,
-                target=order.target,
-            )
-        )
+        self._carried_out(order, now, approved)
 
     def _reject(self, order: Operate, now: float) -> None:
         """Turn an applicant away, also one that was approved and has not come in yet."""
@@ -118,14 +101,7 @@ class OperatorOrders(ManagerPart):
         if not applicants:
             reason = "is a member; league withdraw takes a player out"
         rejected = _only_one(candidates, order, reason).applicant_id
-        self.context.happened(
-            AgentRejected(
-                at=now,
-                applicant_id=rejected,
-                key=order.key,
-                target=order.target,
-            )
-        )
+        self._carried_out(order, now, rejected)
 
     def _applicants(self, order: Operate) -> list[Applicant]:
         """Return the applicants that the operator may mean."""
@@ -155,9 +131,7 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E023", f"{member.agent_id} was withdrawn, and cannot come back")
         if member.credentials.readmitting:
             raise PeerError("E023", f"{member.agent_id} may come back already: start it with the name it had")
-        self.context.happened(
-            AgentReadmitted(at=now, agent_id=member.agent_id, key=order.key, target=order.target),
-        )
+        self._carried_out(order, now, member.agent_id)
 
     def _withdraw(self, order: Operate, now: float) -> None:
         member = self._ledger.roster.members.get(order.target)
@@ -166,7 +140,7 @@ class OperatorOrders(ManagerPart):
         self._not_over()
         if member.attendance.withdrawn:
             raise PeerError("E023", f"{member.agent_id} was withdrawn already")
-        self.context.happened(PlayerWithdrawn(at=now, agent_id=member.agent_id, key=order.key))
+        self._carried_out(order, now)
         self.rounds.withdraw(member, now)
 
     def _replay(self, order: Operate, now: float) -> None:
@@ -199,7 +173,7 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E023", "the league is not over yet")
         if self._ledger.controls.closed:
             raise PeerError("E023", "the league is closed already")
-        self.context.happened(LeagueClosed(at=now, key=order.key))
+        self._carried_out(order, now)
 
     def _rotate(self, order: Operate, now: float) -> None:
         """Replace a secret, in every state of the league."""
@@ -211,7 +185,7 @@ class OperatorOrders(ManagerPart):
             raise PeerError("E023", "this secret was used before; choose a new one")
         for changed, value in replacement(secrets, name, order.secret).items():
             self.context.keep_secret(changed, value)
-        self.context.happened(SecretReplaced(at=now, target=order.target, key=order.key))
+        self._carried_out(order, now)
 
     def _not_over(self) -> None:
         if self._ledger.is_finished:

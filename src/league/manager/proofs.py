@@ -1,34 +1,31 @@
-"""How far a result is known (spec section 8.18): the manager's own check of receipts, seed and share.
+"""What results rest on (spec section 8.18): the manager's own check of signatures, seed and share.
 
-A result is accepted or refused by the rules alone (scoring.py). This part then says what it rests on: the signatures of
-both players, the word of the referee, or the manager's own observation. Nothing here changes a result, and nothing that
-is missing costs anybody a point.
+A result is accepted or refused by the rules alone (scoring.py). At the end of its round this part says what it rests
+on; a result that comes later is judged at once. Nothing here changes a result or a point, and nothing that is missing
+costs anybody anything.
 
-    proven           both players signed these choices, and the number was fixed before
-    by_referee       the referee says so, and a signature is missing or does not fit
-    loss_confirmed   the player signed that it declines, or we could not reach it either
-    loss_by_referee  nobody but the referee knows
-    disputed         two signed statements contradict each other; the operator decides
+    proven       both players signed these choices, and nobody could choose the numbers
+    by_referee   the referee says so; `doubt` says what is missing
+    by_manager   a walkover, or a technical loss in which our own call failed, too
+    not_played   there is no result
+
+What must never happen: a result is called proven that its players did not sign, or whose draw the referee could choose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from msgspec import structs
-
-from league.events import EvidenceFound, ResultAccepted
-from league.games import evidence
+from league.events import ResultAccepted, ResultJudged
+from league.games import evidence, registry
 from league.games.contract import Game
-from league.games.evidence import Keys, PlayedMatch, Proof, Record
+from league.games.evidence import PlayedMatch, Proof
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
-from league.protocol.parts import QueryParams
-from league.protocol.receipts import NOTHING, receipt_key
 
-OUT_OF_REACH = frozenset({"E001", "E009"})
+OUT_OF_REACH: Final = frozenset({"E001", "E009"})
 """The faults of a player that its referee could not reach."""
 
 Object = Mapping[str, Any]
@@ -38,22 +35,72 @@ Object = Mapping[str, Any]
 class Proofs(ManagerPart):
     """Says what results rest on."""
 
-    def of_match(self, game: Game, match: ScheduledMatch, details: Object, record: Record = ()) -> Proof:
-        """Check a match that was played to its end."""
-        return evidence.rests_on(game, self.played(match), details, self.keys_of(match), record, match.protests)
+    awaited: dict[str, None] = field(default_factory=dict)
+    """The matches whose records are under way, with the talk that a proof needs: their rounds wait for that."""
 
-    def of_loss(self, match: ScheduledMatch, winner: str | None, details: Object) -> Proof:
-        """Check a technical loss: does anybody but the referee know of it?"""
-        played = self.played(match)
-        keys = self.keys_of(match)
-        game_type = self._ledger.settings.game_type
-        for player in match.players:
-            if player == winner:
-                continue
-            is_signed = evidence.declined(played, game_type, details, player, keys)
-            if not is_signed and not self._is_out_of_reach(match, player, details):
-                return Proof("loss_by_referee")
-        return Proof("loss_confirmed")
+    def is_waiting(self, matches: Iterable[ScheduledMatch]) -> bool:
+        """True as long as a record may still prove one of these results."""
+        return bool(self.awaited) and any(match.match_id in self.awaited for match in matches)
+
+    def judge(self, matches: Iterable[ScheduledMatch], now: float) -> None:
+        """Judge all results among these that nobody has judged yet."""
+        for match in matches:
+            if match.result is not None and match.basis is None:
+                self._judge(match, now)
+
+    def accepted(self, match: ScheduledMatch, now: float) -> None:
+        """Judge a result at once if no signature has to be checked for that, or if its round is over."""
+        result = match.result
+        is_unsigned = isinstance(result, ResultAccepted) and (result.origin or result.status == "TECHNICAL_LOSS")
+        if is_unsigned or match.round_id <= self._ledger.finished_rounds:
+            self.judge([match], now)
+
+    def record_came(self, match: ScheduledMatch, now: float) -> None:
+        """Judge a match once more whose talk was too large for its report."""
+        result = match.result
+        judged = match.judged
+        if not isinstance(result, ResultAccepted) or judged is None or judged.evidence != "by_referee":
+            return
+        if not self._ledger.is_running:
+            # The last statement about this league is signed.
+            return
+        if self._with_talk(match, result) is not result.details:
+            self._judge(match, now)
+
+    def doubt(self, match: ScheduledMatch, doubt: str, now: float) -> None:
+        """Note what speaks against a result. From now on it is by the referee's word."""
+        if match.judged is None or match.judged.doubt != doubt:
+            self._happened(match, Proof("by_referee", doubt=doubt), now)
+
+    def _judge(self, match: ScheduledMatch, now: float) -> None:
+        result = match.result
+        assert isinstance(result, ResultAccepted)
+        if result.origin:
+            proof = Proof("by_referee", doubt=f"it came from {result.origin}, and nobody knows who sent it")
+        elif result.status == "TECHNICAL_LOSS":
+            proof = self._of_loss(match, result)
+        else:
+            details = self._with_talk(match, result)
+            proof = evidence.rests_on(self._game, self.played(match), details)
+        self._happened(match, proof, now)
+
+    def _happened(self, match: ScheduledMatch, proof: Proof, now: float) -> None:
+        judged = ResultJudged(
+            at=now,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            evidence=proof.evidence,
+            unsigned=proof.unsigned,
+            doubt=proof.doubt,
+        )
+        self.context.happened(judged)
+
+    def _of_loss(self, match: ScheduledMatch, result: ResultAccepted) -> Proof:
+        """Say what a technical loss rests on: did anybody but the referee see it?"""
+        losers = [player for player in match.players if player != result.winner]
+        if all(self._is_out_of_reach(match, player, result.details) for player in losers):
+            return Proof("by_manager", doubt="our own call failed, too")
+        return Proof("by_referee", doubt="nobody else saw the technical loss")
 
     def _is_out_of_reach(self, match: ScheduledMatch, player: str, details: Object) -> bool:
         """True if our own last call to this player failed, too: the probe for its referee's question, if it asked."""
@@ -72,66 +119,24 @@ class Proofs(ManagerPart):
             return False
         return self.context.calls.peers[player].breaker.failing_since is not None
 
-    def record_came(self, game: Game, match: ScheduledMatch, record: Record, now: float) -> None:
-        """Check a match once more whose receipts or talk were too large for its report."""
-        result = match.result
-        if not isinstance(result, ResultAccepted) or result.evidence != "by_referee" or match.found is not None:
-            return
-        if evidence.completed(game, result.details, record, match.players) is result.details:
-            return
-        proof = self.of_match(game, match, result.details, record)
-        self.context.happened(
-            EvidenceFound(
-                at=now,
-                match_id=match.match_id,
-                attempt=match.attempt,
-                evidence=proof.evidence,
-                unsigned=proof.unsigned,
-                doubt=proof.doubt,
-            )
-        )
+    @property
+    def _game(self) -> Game:
+        game = registry.find(self._ledger.settings.game_type)
+        assert game is not None, "a league is made with a game that is installed"
+        return game
 
-    def signed(
-        self,
-        game: Game,
-        match: ScheduledMatch,
-        player_id: str,
-        attempt: int,
-        params: QueryParams,
-    ) -> dict[int, str]:
-        """Return the choices of a protest whose receipts are right, by turn."""
-        played = structs.replace(self.played(match), attempt=attempt)
-        keys = self.keys_of(match, attempt).get(player_id, ())
-        result = match.result
-        details = result.details if isinstance(result, ResultAccepted) and result.attempt == attempt else {}
-        commitment = params.draw_commitment or NOTHING
-        chosen: dict[int, str] = {}
-        for claim in params.receipts or ():
-            views = evidence.possible_views(game, played, details, player_id, claim.turn)
-            if evidence.is_signed(game.name, played, player_id, claim, commitment, views, keys):
-                chosen[claim.turn] = claim.choice
-        return chosen
+    def _with_talk(self, match: ScheduledMatch, result: ResultAccepted) -> Object:
+        return evidence.with_talk(self._game, result.details, match.current.talk or ())
 
     def played(self, match: ScheduledMatch) -> PlayedMatch:
         return PlayedMatch(
-            self._ledger.settings.league_id,
-            match.match_id,
-            match.attempt,
-            match.players,
-            match.current.share_commitment,
-            match.referee_id or "",
+            league_id=self._ledger.settings.league_id,
+            match_id=match.match_id,
+            attempt=match.attempt,
+            players=match.players,
+            share_commitment=match.current.share_commitment,
+            referee_id=match.referee_id or "",
+            first_drawn=match.first_drawn,
+            manager_key=self._ledger.manager_key,
+            keys=match.current.keys or {},
         )
-
-    def keys_of(self, match: ScheduledMatch, attempt: int = 0) -> Keys:
-        """Return RK of both players, for every registration of full standing with which they declared receipts."""
-        attempt = attempt or match.attempt
-        league_id = self._ledger.settings.league_id
-        keys: dict[str, list[bytes]] = {}
-        for player_id in match.players:
-            player = self._ledger.roster.members[player_id]
-            for serial in player.credentials.receipts - player.credentials.queries_only:
-                key = self.context.key_of(player, serial)
-                if key is not None:
-                    signing_key = receipt_key(key, player_id, league_id, match.match_id, attempt)
-                    keys.setdefault(player_id, []).append(signing_key)
-        return keys

@@ -1,4 +1,4 @@
-"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11), and protests.
+"""LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11).
 
 Agents by others also ask what is no message of the documents (section 13.4): which matches a referee has, and the
 table. No answer contains a secret: neither tokens nor choices of matches that are being played.
@@ -17,7 +17,6 @@ from league.manager.dispatch import Dispatches
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import ManagerPart
 from league.manager.manager_messages import Messages, columns, table
-from league.manager.protests import Protests
 from league.manager.roster import Member
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed, seal
@@ -38,7 +37,6 @@ class LeagueQueries(ManagerPart):
     authentication: Authentication
     messages: Messages
     dispatches: Dispatches
-    protests: Protests
 
     def answer(self, read: Unsealed, authenticated: Authenticated, now: float) -> LeagueQueryResponse:
         """Return the answer, which may say that there is none. PeerError refuses what names no question."""
@@ -50,10 +48,7 @@ class LeagueQueries(ManagerPart):
             message = read.open()
             assert isinstance(message, LeagueQuery)
             params = message.query_params or QueryParams()
-            if message.query_type == "PROTEST":
-                data = self.protests.take(params, authenticated, now)
-            else:
-                data = _QUESTIONS[message.query_type](self, params, sender)
+            data = _QUESTIONS[message.query_type](self, params, sender)
         except PeerError as error:
             return self._failure(read, error, now)
         return LeagueQueryResponse(
@@ -253,6 +248,10 @@ class LeagueQueries(ManagerPart):
     def _referee_endpoint(self, match: ScheduledMatch) -> str | None:
         return self.context.member(match.referee_id).endpoint if match.referee_id else None
 
+    def _protest(self, params: QueryParams, sender: Member) -> Object:
+        """Acknowledge what players of 0.3.0 send; protests have no consequences any more (spec section 13)."""
+        return {"match_id": params.match_id, "recorded": False}
+
 
 _QUESTIONS: Mapping[str, Callable[[LeagueQueries, QueryParams, Member], Object]] = {
     "GET_STANDINGS": LeagueQueries._standings,
@@ -260,6 +259,7 @@ _QUESTIONS: Mapping[str, Callable[[LeagueQueries, QueryParams, Member], Object]]
     "GET_NEXT_MATCH": LeagueQueries._next_match,
     "GET_PLAYER_STATS": LeagueQueries._player_stats,
     "GET_STATUS": LeagueQueries._status,
+    "PROTEST": LeagueQueries._protest,
 }
 
 

@@ -29,10 +29,11 @@ from league.manager.approval import Application, Approvals
 from league.manager.assignments import Assignments
 from league.manager.authentication import Authentication
 from league.manager.draws import SharedDraws
-from league.manager.heartbeats import Heartbeats, Probes, StrangerProbe
+from league.manager.leases import Leases
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
+from league.manager.probes import Probes, StrangerProbe
 from league.manager.roster import Member, folded
-from league.protocol import receipts, tokens
+from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import REJECTIONS, PeerError, Violation, as_error
@@ -46,7 +47,8 @@ from league.protocol.messages import (
     RegisterResponse,
 )
 from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.protocol.versions import SHARED_DRAWS, TROUBLE
+from league.protocol.signing.keys import is_public_key
+from league.protocol.versions import SHARED_DRAWS, SHARED_LAST_DRAWS, TROUBLE
 
 TOKEN_SCHEME = "derived"
 NO_CONVERSATION = "conv-register"
@@ -185,19 +187,18 @@ class Admission(ManagerPart):
         if application.role == "player":
             if ledger.settings.late == "admit":
                 return
-            detail = "the league has started"
+            detail = "the league has started, and takes nobody late: it was made without --late admit"
             namesake = ledger.roster.with_name("player", application.meta.display_name)
             if namesake is not None:
                 detail = f"{detail}; {_how_to_come_back(namesake)}"
             raise PeerError("E019", detail)
-        is_closed = not ledger.settings.late_referees or not self.context.accepts_deviations
-        if is_closed and any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
+        is_strict = not self.context.accepts_deviations
+        if is_strict and any(referee.state == "ACTIVE" for referee in ledger.roster.of_role("referee")):
             raise PeerError("E019", "the league has started, and its referees are alive")
 
     def _check_room(self, role: AgentRole) -> None:
-        settings = self._ledger.settings
         count = self._ledger.roster.count(role)
-        room = settings.players if role == "player" else settings.max_referees
+        room = self._ledger.settings.players if role == "player" else self.context.house.max_referees
         if role == "player" and self._ledger.rounds:
             room *= LATE_ROOM
         if count >= room:
@@ -220,7 +221,7 @@ class Admission(ManagerPart):
             reason = "it stands for a sender of the protocol"
         if reason is not None:
             raise PeerError("E022", f"nobody is called {name!r}: {reason}", context)
-        if not self._ledger.settings.unique_names:
+        if not self.context.house.unique_names:
             return
         namesake = self._ledger.roster.with_name(role, name)
         if namesake is None:
@@ -238,8 +239,7 @@ class Admission(ManagerPart):
 
     def holder(self, application: Application) -> Member | None:
         """Return the member that has the very name of a new agent, if the new one may get a number (T-13)."""
-        settings = self._ledger.settings
-        if not settings.unique_names or not self.context.accepts_deviations or application.asked_name:
+        if not self.context.house.unique_names or not self.context.accepts_deviations or application.asked_name:
             return None
         name = application.meta.display_name
         namesake = self._ledger.roster.with_name(application.role, name)
@@ -263,9 +263,9 @@ class Admission(ManagerPart):
         settings = ledger.settings
         if settings.enrolment != "guarded" or application.role == "player":
             return settings.enrolment == "approve"
-        room = settings.referees
-        if settings.open_referees is not None:
-            room = settings.open_referees
+        room = self.context.house.open_referees
+        if room is None:
+            room = settings.referees
         is_early = ledger.state == "WAITING_FOR_REGISTRATIONS" and ledger.roster.count("referee") < room
         return not (is_early and self.is_local) and not self.has_key(application)
 
@@ -288,7 +288,7 @@ class RegistrationDesk(ManagerPart):
     admission: Admission
     authentication: Authentication
     probes: Probes
-    heartbeats: Heartbeats
+    leases: Leases
     assignments: Assignments
     draws: SharedDraws
     # Two limits, so that nobody without a proof uses up what the agent itself may do.
@@ -494,7 +494,8 @@ class RegistrationDesk(ManagerPart):
         agent_id = self._ledger.roster.free_id(application.role, application.wanted_id)
         token = self._mint(agent_id, 1)
         known_as = ""
-        if self._is_somebody_else(application.wanted_id, agent_id):
+        # Agents of ours go by the id that they are given.
+        if not _shows_derived_tokens(meta) and self._is_somebody_else(application.wanted_id, agent_id):
             known_as = application.wanted_id
         self.context.happened(
             AgentRegistered(
@@ -515,10 +516,10 @@ class RegistrationDesk(ManagerPart):
                 asks_before_losses=_asks_before_losses(meta),
                 applicant_id=self.admission.approvals.applicant_id(application),
                 came_openly=self.admission.came_openly(application),
-                key_digest=tokens.key_digest(token),
-                receipts=_signs_choices(meta),
+                public_key=_public_key(meta),
                 asked_name=application.asked_name,
                 shares_draws=_shares_draws(meta),
+                shares_every_draw=_shares_draws(meta, SHARED_DRAWS),
             )
         )
         self._record(agent_id, application, now)
@@ -577,8 +578,8 @@ class RegistrationDesk(ManagerPart):
         else:
             self.context.change(member, "league_start", now)
             if not member.is_player:
-                self.heartbeats.alive(member, now)
-                self.heartbeats.greet(member, now)
+                self.leases.alive(member, now)
+                self.leases.greet(member, now)
                 self.assignments.came_back(now)
 
     def _renew(
@@ -617,9 +618,9 @@ class RegistrationDesk(ManagerPart):
                 queries_only=not comeback.is_proven,
                 readmitted=comeback.is_readmitted,
                 applicant_id=applicant_id,
-                key_digest=tokens.key_digest(token),
-                receipts=_signs_choices(application.meta),
+                public_key=_public_key(application.meta),
                 shares_draws=_shares_draws(application.meta),
+                shares_every_draw=_shares_draws(application.meta, SHARED_DRAWS),
                 shows_key=self.admission.has_key(application),
             )
         )
@@ -649,8 +650,8 @@ class RegistrationDesk(ManagerPart):
         elif member.is_player:
             self.assignments.show_new_token(member, now)
         else:
-            self.heartbeats.alive(member, now)
-            self.assignments.habits.proved(member.agent_id)
+            self.leases.alive(member, now)
+            self.assignments.leases.proved(member.agent_id)
             self.assignments.came_back(now)
 
     def _mint(self, agent_id: str, serial: int) -> str:
@@ -672,6 +673,7 @@ class RegistrationDesk(ManagerPart):
             "league_id": self._ledger.settings.league_id,
             "token_scheme": TOKEN_SCHEME,
             "assignment_digest": self.assignments.seed_digest,
+            "manager_key": self._ledger.manager_key,
         }
         if member.as_referee.asks_before_losses:
             fields["trouble"] = TROUBLE
@@ -679,10 +681,10 @@ class RegistrationDesk(ManagerPart):
             fields["manager_endpoints"] = list(self.context.manager_endpoints)
         if findings and self._may_be_told(application):
             fields["findings"] = findings
-        if _signs_choices(application.meta):
-            fields["receipts"] = receipts.SCHEME
+        if getattr(application.meta, "public_key", None) and not _public_key(application.meta):
+            fields["findings"] = " ".join(filter(None, (findings, _WRONG_KEY)))
         if self.draws.is_for(member):
-            fields["draw_scheme"] = SHARED_DRAWS
+            fields["draw_scheme"] = SHARED_DRAWS if member.as_referee.shares_every_draw else SHARED_LAST_DRAWS
         return _response(application.role, member.agent_id, fields)
 
     def _rejected(
@@ -722,9 +724,9 @@ def _how_to_come_back(member: Member) -> str:
     )
 
 
-def _shares_draws(meta: PlayerMeta | RefereeMeta) -> bool:
-    """True if a referee says that it can share its draws with us."""
-    return isinstance(meta, RefereeMeta) and meta.draw_scheme == SHARED_DRAWS
+def _shares_draws(meta: PlayerMeta | RefereeMeta, *schemes: str) -> bool:
+    """True if a referee says that it can share its draws with us, in one of these ways or in any."""
+    return isinstance(meta, RefereeMeta) and meta.draw_scheme in (schemes or (SHARED_DRAWS, SHARED_LAST_DRAWS))
 
 
 def _new_name(application: Application) -> str:
@@ -746,9 +748,13 @@ def _asks_before_losses(meta: PlayerMeta | RefereeMeta) -> bool:
     return isinstance(meta, RefereeMeta) and meta.trouble == TROUBLE
 
 
-def _signs_choices(meta: PlayerMeta | RefereeMeta) -> bool:
-    """True if a player says that it shows its token to us alone, and signs its choices."""
-    return isinstance(meta, PlayerMeta) and meta.receipts == receipts.SCHEME
+_WRONG_KEY = "public_key is ignored: write the Ed25519 public key as 64 lower-case hexadecimal digits"
+
+
+def _public_key(meta: PlayerMeta | RefereeMeta) -> str:
+    """Return the key with which a player signs; empty without one that signatures can be checked with."""
+    key = meta.public_key if isinstance(meta, PlayerMeta) else None
+    return key if key and is_public_key(key) else ""
 
 
 def _shows_derived_tokens(meta: PlayerMeta | RefereeMeta) -> bool:

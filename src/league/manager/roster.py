@@ -9,10 +9,8 @@ from msgspec import Struct, field
 
 from league.events import (
     AgentApplied,
-    AgentApproved,
     AgentMoved,
     AgentRegistered,
-    AgentRejected,
     AgentRole,
     AgentState,
     Bulletin,
@@ -64,8 +62,8 @@ class MemberCredentials(Struct):
     """The token the member goes by. What it is shown is derived from its K."""
     queries_only: set[int] = set()
     """The tokens that were issued for a name and an address alone (S-25)."""
-    receipts: set[int] = set()
-    """The tokens with whose registrations a player said that it signs its choices (spec section 9.6)."""
+    public_key: str = ""
+    """The key with which a player signs its choices (spec section 9.6); it belongs to the member, not to a token."""
     readmitting: bool = False
     """True if the operator lets the member come back from anywhere, without a proof."""
     contested: dict[str, str] = {}
@@ -86,11 +84,11 @@ class Attendance(Struct):
     suspended_at: float = 0.0
     faults_in_a_row: int = 0
     technical_losses: int = 0
-    absent: bool = False
-    """True for a player that the league waited for in vain. It counts for no other outage before it plays a match."""
-    excused_until: float = 0.0
-    """Until then its matches wait for it: it was gone in an outage that is over, and may need a moment."""
-    model_pauses: int = 0
+    own_pauses: int = 0
+    """How often a match waited for it on its own account (spec section 8.15)."""
+    outage_pauses: int = 0
+    """How often a match waited for it at nobody's expense."""
+    declined: int = 0
     """How often a match waited for its language model (spec section 8.17)."""
     gone_behind: int = 0
     """How often it was gone from a match in which its opponent was ahead."""
@@ -107,6 +105,8 @@ class RefereeTraits(Struct):
     """True if it asks before it decides a technical loss."""
     shares_draws: bool = False
     """True if it can share its draws (spec section 12.1)."""
+    shares_every_draw: bool = False
+    """True if it can do so in every game, and not only where the single draw comes last."""
     came_openly: bool = False
     """True if it came in without the enrolment key and without approval."""
     has_shown_key: bool = False
@@ -252,13 +252,13 @@ class Applicants(Struct):
         identity = _identity(event.role, event.display_name, event.endpoint, event.origin)
         self.known[identity] = event.applicant_id
 
-    def approve(self, event: AgentApproved) -> None:
-        applicant = self._settle(event.applicant_id)
+    def approve(self, applicant_id: str) -> None:
+        applicant = self._settle(applicant_id)
         applicant.approved = True
         applicant.rejected = False
 
-    def reject(self, event: AgentRejected) -> None:
-        applicant = self._settle(event.applicant_id)
+    def reject(self, applicant_id: str) -> None:
+        applicant = self._settle(applicant_id)
         applicant.approved = False
         applicant.rejected = True
 
@@ -385,7 +385,7 @@ class Roster(Struct):
             credentials=MemberCredentials(
                 tokens={event.serial: event.verify},
                 serial=event.serial,
-                receipts={event.serial} if event.receipts else set(),
+                public_key=event.public_key,
             ),
             told=Told(delivered),
             as_referee=RefereeTraits(
@@ -393,6 +393,7 @@ class Roster(Struct):
                 shows_derived_tokens=event.shows_derived_tokens,
                 asks_before_losses=event.asks_before_losses,
                 shares_draws=event.shares_draws,
+                shares_every_draw=event.shares_every_draw,
                 came_openly=event.came_openly,
             ),
             convention=event.convention,
@@ -421,9 +422,11 @@ class Roster(Struct):
         member.as_referee.asks_before_losses = event.asks_before_losses
         self.verifiers[event.verify] = (event.agent_id, event.serial)
         member.as_referee.shares_draws = event.shares_draws
+        member.as_referee.shares_every_draw = event.shares_every_draw
         member.as_referee.has_shown_key = member.as_referee.has_shown_key or event.shows_key
-        if event.receipts:
-            member.credentials.receipts.add(event.serial)
+        if event.public_key and not event.queries_only:
+            # Whoever knows only a name and an address cannot replace the key.
+            member.credentials.public_key = event.public_key
         if event.queries_only:
             member.credentials.queries_only.add(event.serial)
         else:

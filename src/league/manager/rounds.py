@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from league.events import (
     AssignmentsSent,
@@ -22,11 +23,13 @@ from league.events import (
 from league.games import registry
 from league.manager.assignments import Assignments
 from league.manager.broadcasts import NEXT_AFTER_S, Broadcasts
-from league.manager.heartbeats import Heartbeats, Probes
+from league.manager.leases import Leases
 from league.manager.ledger import ScheduledMatch, ScheduledRound
 from league.manager.manager_context import ManagerPart
-from league.manager.outages import Outages
+from league.manager.probes import Probes
+from league.manager.proofs import Proofs
 from league.manager.roster import Member
+from league.manager.round_statements import signed_round
 from league.manager.schedule import extra_rounds, round_robin
 from league.manager.standings import number_of
 
@@ -52,8 +55,8 @@ class Rounds(ManagerPart):
     broadcasts: Broadcasts
     probes: Probes
     assignments: Assignments
-    heartbeats: Heartbeats
-    outages: Outages
+    leases: Leases
+    proofs: Proofs
     on_reopened: Callable[[], None] = lambda: None
     _announcing: AnnouncementPhase | None = None
 
@@ -64,7 +67,7 @@ class Rounds(ManagerPart):
             self.context.happened(LeagueStateChanged(at=now, state="CREATING_SCHEDULE"))
         if ledger.state == "CREATING_SCHEDULE":
             self._start(now)
-        while ledger.state == "RUNNING_LEAGUE" and not self.outages.is_holding and self._step(now):
+        while ledger.state == "RUNNING_LEAGUE" and self._step(now):
             pass
 
     def take_up(self, now: float) -> None:
@@ -83,8 +86,8 @@ class Rounds(ManagerPart):
             ):
                 self.context.change(member, "league_end", now)
         if self._ledger.is_running:
-            self.heartbeats.begin(now)
-            self.outages.take_up(self.assignments.dispatch_again, now)
+            self.leases.begin_to_ping(now)
+            self.assignments.dispatch_again(now)
 
     # --- the start ----------------------------------------------------------------------------------------------------
 
@@ -117,7 +120,7 @@ class Rounds(ManagerPart):
                 self.context.change(member, "league_start", now)
         self.context.happened(LeagueStateChanged(at=now, state="RUNNING_LEAGUE"))
         self.probes.stop()
-        self.heartbeats.begin(now)
+        self.leases.begin_to_ping(now)
 
     def _playing(self) -> list[str]:
         players = self._ledger.roster.of_role("player")
@@ -134,9 +137,15 @@ class Rounds(ManagerPart):
             current = ledger.rounds[ledger.current_round - 1]
         # A round may end while the league is paused: nothing new begins by that.
         if current is not None and not current.undecided and current.assignments_sent:
+            if self.proofs.is_waiting(ledger.matches_in(ledger.current_round)):
+                return False
             # First the extra rounds, or ROUND_COMPLETED would say that there is no next round.
             self._make_extra_rounds(now)
-            self.context.happened(RoundFinished(at=now, round_id=ledger.current_round))
+            # What is said and signed about the round says what its results rest on.
+            self.proofs.judge(ledger.matches_in(ledger.current_round), now)
+            self.context.happened(
+                RoundFinished(at=now, round_id=ledger.current_round, **self._signed(ledger.current_round))
+            )
             return True
         if ledger.controls.paused:
             return False
@@ -183,7 +192,7 @@ class Rounds(ManagerPart):
         """True while matches are played again. The next round waits for them."""
         # Between two rounds no other matches are in play.
         in_play = self._ledger.in_play
-        if in_play.voided or in_play.waiting or in_play.parked or in_play.reported:
+        if in_play.voided or in_play.waiting or in_play.parked:
             return True
         return any(in_play.holdings.values())
 
@@ -201,15 +210,22 @@ class Rounds(ManagerPart):
         if self._ledger.champion is None:
             ranking = self._ledger.standings.ranking(self._ledger.settings.tiebreakers)
             champion = ranking[0]
-            self.context.happened(LeagueFinished(at=now, champion=champion))
+            unstated = self._ledger.unstated
+            signed = self._signed(len(self._ledger.rounds)) if unstated.matches or unstated.orders else {}
+            self.context.happened(LeagueFinished(at=now, champion=champion, **signed))
         self.context.happened(LeagueStateChanged(at=now, state="LEAGUE_COMPLETED"))
         self.context.timers.clear("ping")
+
+    def _signed(self, round_id: int) -> dict[str, Any]:
+        """Return what we sign now, as events have it (Any: spread into one)."""
+        assert self.context.signing_key is not None, "a manager that is awake has a key"
+        return signed_round(self._ledger, self.context.signing_key, round_id)
 
     def reopen(self, now: float) -> None:
         """Reopen the league for a match that is played again. LEAGUE_COMPLETED will be sent again."""
         self.context.happened(LeagueReopened(at=now))
         self.on_reopened()
-        self.heartbeats.begin(now)
+        self.leases.begin_to_ping(now)
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 

@@ -4,8 +4,7 @@
                 this referee holds, and its current attempt (E014, E016). Reports without a token: address_reports.py.
     2. judge    The rules of the game decide who won and how many points that is. The report's own score is only
                 compared with them. A contradiction is refused or, in `compat`, corrected and recorded (E039).
-    3. accept   The result comes into force with ResultAccepted, which changes the table in the ledger. The exception
-                is a technical loss that an outage excuses: it is refused, and the match is played again.
+    3. accept   The result comes into force with ResultAccepted, which changes the table in the ledger.
     4. follow   Two technical losses in a row suspend a player. The referee's record of the match is kept.
     5. answer   The referee gets MATCH_RESULT_ACK, which says what was corrected (T-15).
 
@@ -15,7 +14,8 @@ The step then ends as every step of the manager does (`LeagueManager._conclude`)
     7. tell     Broadcasts.flush writes the new table and sends LEAGUE_STANDINGS_UPDATE.
 
 A match has at most one result in force. A report that comes when there is one changes nothing, whatever it says
-(E017 if it says the same, E040 if not). Nothing leaves the process before ResultAccepted is on disk.
+(E017 if it says the same, E040 if not); beside a result that only an address shows to be the referee's it is kept as a
+doubt. Nothing leaves the process before ResultAccepted is on disk.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from league.events import (
 )
 from league.games import draw, registry
 from league.games.contract import SEATS, Game, Seat, Verdict
-from league.games.evidence import Proof
 from league.games.wire_fields import unpacked
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.assignments import Assignments
 from league.manager.authentication import LONGEST_CLAIM
-from league.manager.dispatch import Dispatches, RefereeHabits
+from league.manager.dispatch import Dispatches
 from league.manager.draws import SharedDraws
+from league.manager.leases import Leases
 from league.manager.ledger import ScheduledMatch
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
-from league.manager.outages import Outages
+from league.manager.patience import Patience
 from league.manager.proofs import Proofs
 from league.manager.roster import FAULTS_THAT_SUSPEND, Member
 from league.protocol import timestamps, tokens
@@ -80,7 +80,6 @@ class Judgement:
     points: dict[str, int]
     deviations: list[Violation]
     draw_is_proven: bool
-    proof: Proof
     by_margin: bool = False
 
     @property
@@ -101,8 +100,8 @@ class Scoring(ManagerPart):
 
     assignments: Assignments
     dispatches: Dispatches
-    habits: RefereeHabits
-    outages: Outages
+    leases: Leases
+    patience: Patience
     proofs: Proofs
     draws: SharedDraws
 
@@ -111,25 +110,14 @@ class Scoring(ManagerPart):
         try:
             report = self._read(read, referee, now)
             match = self._match_of(report, referee)
-            details: Object = msgspec.to_builtins(report.result.details or {})
-            # Before it is judged: a second report changes nothing, however wrong it may be.
-            if match.result is not None:
-                raise _already_reported(match, report, details)
-            if self.draws.contradicts(match, details, referee, now):
-                # Nobody plays it any more, so its lease must not run out and decide it again.
-                self.assignments.forget(match.match_id)
-                self.draws.decide(match, now)
-                detail = f"the report contradicts the draw of {match.match_id}"
-                raise PeerError("E040", detail, {"match_id": match.match_id})
-            judgement = self.judge(match, report, details)
-            self._accept(match, referee, judgement, details, now)
+            judgement = self.count(match, report, referee, now)
         except PeerError as error:
             self._refused(error, read, referee, now)
             raise
         if report.match_record is not None:
             record = [event for event in report.match_record if isinstance(event, dict)]
             self._keep_record(match.match_id, match.attempt, referee.agent_id, record, now)
-        elif self.habits.is_ours(referee.agent_id) or "receipts_digest" in details:
+        elif self.leases.is_ours(referee.agent_id) or self._lacks_talk(match):
             # A referee of ours leaves out a record that is too large, and is asked for it.
             self._fetch_record(match, referee, now)
         acknowledgement = MatchResultAck(
@@ -140,6 +128,29 @@ class Scoring(ManagerPart):
             corrected=judgement.corrections or None,
         )
         self.context.reply(letter, acknowledgement)
+
+    def count(
+        self,
+        match: ScheduledMatch,
+        report: MatchResultReport,
+        referee: Member,
+        now: float,
+        origin: str = "",
+    ) -> Judgement:
+        """Let a report count; PeerError refuses it. `origin` is the address of one that shows no token."""
+        details: Object = msgspec.to_builtins(report.result.details or {})
+        # Before it is judged: a second report changes nothing, however wrong it may be.
+        if isinstance(match.result, ResultAccepted):
+            raise self._already_reported(match, match.result, report, details, now, origin)
+        if self.draws.contradicts(match, details, referee, now):
+            # Nobody plays it any more, so its lease must not run out and decide it again.
+            self.assignments.forget(match.match_id)
+            self.draws.decide(match, now)
+            detail = f"the report contradicts the draw of {match.match_id}"
+            raise PeerError("E040", detail, {"match_id": match.match_id})
+        judgement = self.judge(match, report, details)
+        self._accept(match, referee, judgement, details, now, origin)
+        return judgement
 
     # --- 1. take: who reports which match -----------------------------------------------------------------------------
 
@@ -201,7 +212,7 @@ class Scoring(ManagerPart):
                 {"match_id": match_id},
             )
         context = {"match_id": match.match_id}
-        is_held = match.status in ("ASSIGNED", "REPORTED") or isinstance(match.result, ResultAccepted)
+        is_held = match.status == "ASSIGNED" or isinstance(match.result, ResultAccepted)
         if not is_held or match.referee_id != referee.agent_id:
             raise PeerError(
                 "E016",
@@ -235,18 +246,11 @@ class Scoring(ManagerPart):
         if deviations and not self.context.accepts_deviations:
             raise as_error(deviations[0])
         name = (self._ledger.settings.league_id, match.match_id, match.attempt)
-        seed = details.get("draw_seed")
+        share = details.get("draw_share") if match.current.share_commitment else None
         # In a game without chance there is no draw to prove.
-        draw_is_proven = draw.proves_all(seed, *name, verdict.draws)
-        if "drawn_number" in details:
-            share = details.get("draw_share") if match.current.share_commitment else None
-            draw_is_proven = draw.proves(seed, *name, details["drawn_number"], share)
-        if status == "TECHNICAL_LOSS":
-            proof = self.proofs.of_loss(match, winner, details)
-        else:
-            proof = self.proofs.of_match(game, match, details)
+        draw_is_proven = draw.proves_all(details.get("draw_seed"), share, *name, verdict.draws)
         by_margin = game.scoring.by_margin
-        return Judgement(status, winner, points, deviations, draw_is_proven, proof, by_margin)
+        return Judgement(status, winner, points, deviations, draw_is_proven, by_margin)
 
     @property
     def game(self) -> Game:
@@ -316,7 +320,7 @@ class Scoring(ManagerPart):
             detail = f"this league plays {game_type}"
             deviations.append(_deviation("game_type", detail, "MATCH_RESULT_REPORT.game_type"))
 
-    # --- 3. accept: the result comes into force, unless an outage excuses the loss ------------------------------------
+    # --- 3. accept: the result comes into force -----------------------------------------------------------------------
 
     def _accept(
         self,
@@ -325,6 +329,7 @@ class Scoring(ManagerPart):
         judgement: Judgement,
         details: Object,
         now: float,
+        origin: str,
     ) -> None:
         if judgement.deviations:
             self.context.record(referee.agent_id, judgement.deviations, now)
@@ -339,33 +344,45 @@ class Scoring(ManagerPart):
             winner=judgement.winner,
             points=judgement.points,
             details=details,
-            verified=judgement.draw_is_proven and not judgement.deviations,
+            verified=judgement.draw_is_proven and not judgement.deviations and not origin,
             reported_at=timestamps.write(now),
             corrected=judgement.corrected,
-            evidence=judgement.proof.evidence,
-            unsigned=judgement.proof.unsigned,
-            doubt=judgement.proof.doubt,
             by_margin=judgement.by_margin,
+            origin=origin,
         )
-        excuse = self.accept(match, result, now)
-        if excuse:
-            detail = f"{match.match_id} is played again: {excuse}"
-            raise PeerError("E016", detail, {"match_id": match.match_id})
-
-    def accept(self, match: ScheduledMatch, result: ResultAccepted, now: float) -> str:
-        """Let a result come into force. Return why the match is played again instead, if it is."""
-        if result.status == "TECHNICAL_LOSS":
-            reason = self.outages.refuses(match, result)
-            if reason is not None:
-                self.outages.hold(match, result, reason, now)
-                return reason
         self.assignments.forget(match.match_id)
         self.context.happened(result)
+        self.proofs.accepted(match, now)
         self._suspend_or_recover(match, now)
-        # A technical loss may be the first sign of an outage: the players are probed before the round may end.
-        if self._ledger.rounds[self._ledger.current_round - 1].unchecked:
-            self.outages.reported()
-        return ""
+        if result.status == "TECHNICAL_LOSS":
+            self.patience.lost(match, result, now)
+
+    def _already_reported(
+        self,
+        match: ScheduledMatch,
+        stored: ResultAccepted,
+        report: MatchResultReport,
+        details: Object,
+        now: float,
+        origin: str,
+    ) -> PeerError:
+        """Return E017 for the same result once more, E040 for a different one. Neither changes the result."""
+        winner = None if report.result.winner == DRAW else report.result.winner
+        is_identical = winner == stored.winner and details == stored.details
+        context = {
+            "match_id": match.match_id,
+            "previous_report_time": stored.reported_at,
+            "identical": is_identical,
+        }
+        if is_identical:
+            return PeerError("E017", f"the result of {match.match_id} was reported already", context)
+        if stored.origin and not self._ledger.controls.closed:
+            source = f"from {origin}" if origin else f"with the token of {stored.referee_id}"
+            claim = f"names {winner[:80]!r} as the winner" if winner else "names no winner"
+            doubt = f"it came from {stored.origin}; another report, {source}, {claim}"
+            if match.judged is None or "another report" not in match.judged.doubt:
+                self.proofs.doubt(match, doubt, now)
+        return PeerError("E040", f"another result of {match.match_id} is stored", context)
 
     def _refused(self, error: PeerError, read: Unsealed, referee: Member, now: float) -> None:
         """Show the operator a report that was refused.
@@ -391,7 +408,7 @@ class Scoring(ManagerPart):
     def refused_unproven(self, error: PeerError, read: Unsealed, origin: str, now: float) -> None:
         """Show the operator a report about a match in play whose sender proves nothing."""
         match = self._ledger.matches.get(str(read.field("match_id")))
-        if match is None or match.status not in ("ASSIGNED", "REPORTED", "PARKED"):
+        if match is None or match.status not in ("ASSIGNED", "PARKED"):
             return
         sender = read.field("sender")
         name = "somebody"
@@ -440,6 +457,8 @@ class Scoring(ManagerPart):
 
     def _fetch_record(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Ask once per result, with the usual retries. Without an answer the league goes on without the record."""
+        if self._lacks_talk(match):
+            self.proofs.awaited[match.match_id] = None
         delivery = Delivery(
             referee.agent_id,
             f"{match.match_id}/{match.attempt}/record/{referee.agent_id}",
@@ -454,6 +473,7 @@ class Scoring(ManagerPart):
         request = delivery.message
         answer = delivery.answer
         assert isinstance(request, RecordRequest)
+        self.proofs.awaited.pop(request.match_id, None)
         if not isinstance(answer, MatchRecord):
             self._ask_later(self._ledger.matches[request.match_id], now)
             return
@@ -467,7 +487,7 @@ class Scoring(ManagerPart):
             )
 
     def take_up(self, now: float) -> None:
-        """When the process starts, ask for the records that had not come before it ended, and that proofs wait for."""
+        """When the process starts, ask for the records that had not come before it ended, and may prove something."""
         if not self._ledger.controls.closed:
             for match in self._ledger.matches.values():
                 self._ask_once_more(match, now)
@@ -480,10 +500,7 @@ class Scoring(ManagerPart):
 
     def _ask_once_more(self, match: ScheduledMatch, now: float) -> None:
         result = match.result
-        if not isinstance(result, ResultAccepted) or "receipts_digest" not in result.details:
-            return
-        # A proof that was found, or a dispute, is the last word.
-        if result.evidence == "by_referee" and match.found is None:
+        if isinstance(result, ResultAccepted) and self._lacks_talk(match):
             self._fetch_record(match, self._ledger.roster.members[result.referee_id], now)
 
     def _keep_record(
@@ -506,31 +523,18 @@ class Scoring(ManagerPart):
         )
         match = self._ledger.matches[match_id]
         if attempt == match.attempt:
-            self.proofs.record_came(self.game, match, record, now)
+            self.proofs.record_came(match, now)
+
+    def _lacks_talk(self, match: ScheduledMatch) -> bool:
+        """True if the report left out what the players said, which is in the referee's record."""
+        result = match.result
+        if not isinstance(result, ResultAccepted) or not self.game.talk:
+            return False
+        return "talk" not in result.details and match.current.talk is None
 
 
 def _deviation(path: str, detail: str, requirement: str) -> Violation:
     return Violation("E039", path, detail, requirement)
-
-
-def _already_reported(match: ScheduledMatch, report: MatchResultReport, details: Object) -> PeerError:
-    """Return E017 for the same result once more, E040 for a different one. Neither changes anything."""
-    stored = match.result
-    assert isinstance(stored, ResultAccepted)
-    winner = None if report.result.winner == DRAW else report.result.winner
-    is_identical = winner == stored.winner and details == stored.details
-    context = {
-        "match_id": match.match_id,
-        "previous_report_time": stored.reported_at,
-        "identical": is_identical,
-    }
-    if is_identical:
-        return PeerError(
-            "E017",
-            f"the result of {match.match_id} was reported already",
-            context,
-        )
-    return PeerError("E040", f"another result of {match.match_id} is stored", context)
 
 
 def _reported_seat(match: ScheduledMatch, winner: str | None) -> Seat | None:

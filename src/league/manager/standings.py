@@ -1,16 +1,17 @@
 """The table of a league: each player's numbers, and the order of the players.
 
-A result costs the same however many are counted already. The order is computed only when somebody needs it.
+A result costs the same however many are counted already. The order is computed only when somebody needs it, and once
+until the table changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
 
@@ -47,8 +48,8 @@ class Tally(Struct):
     points: int = 0
 
 
-class StandingsTable(Struct):
-    """The sum of all results in force."""
+class StandingsTable(Struct, dict=True):
+    """The sum of all results in force. What is worked out from it is in `__dict__`, which is no part of the state."""
 
     tallies: dict[str, Tally] = {}
     against: dict[str, dict[str, int]] = {}
@@ -59,11 +60,22 @@ class StandingsTable(Struct):
     """The round of the newest change."""
 
     def enter(self, player: str) -> None:
+        self.__dict__.clear()
         self.tallies[player] = Tally()
         self.against[player] = {}
 
+    def without(self, results: Iterable[Decided]) -> StandingsTable:
+        """Return the table that these results of it are not counted in."""
+        tallies = {player: structs.replace(tally) for player, tally in self.tallies.items()}
+        against = {player: dict(points) for player, points in self.against.items()}
+        table = StandingsTable(tallies, against)
+        for result in results:
+            table.add(result, -1)
+        return table
+
     def add(self, decided: Decided, times: int = 1) -> None:
         """Count a result. With `times=-1` a voided result is taken back."""
+        self.__dict__.clear()
         is_draw = decided.winner is None and not decided.technical
         player_a, player_b = decided.players
         for player, opponent in (decided.players, (player_b, player_a)):
@@ -81,20 +93,22 @@ class StandingsTable(Struct):
             points_won[opponent] = points_won.get(opponent, 0) + points
 
     def ranking(self, tiebreakers: Sequence[str]) -> list[str]:
-        """Return the players from first to last.
+        """Return the players from first to last."""
+        return list(self.deciders(tiebreakers))
+
+    def deciders(self, tiebreakers: Sequence[str]) -> Mapping[str, str]:
+        """Return, for each player from first to last, the tiebreaker that puts it before the next one.
 
         Each tiebreaker splits the groups that are still tied. The players' numbers break the last ties.
         """
-        # Groups of one are settled. Head-to-head points, the slowest to compute, are needed for the few that are tied.
-        groups = [sorted(self.tallies, key=number_of)]
-        for tiebreaker in tiebreakers:
-            if len(groups) == len(self.tallies):
-                break
-            groups = self._split_all(groups, tiebreaker)
-        return list(chain.from_iterable(groups))
+        rules = " ".join(tiebreakers)
+        if rules not in self.__dict__:
+            self.__dict__[rules] = self._decide(tiebreakers)
+        deciders: Mapping[str, str] = self.__dict__[rules]
+        return deciders
 
-    def deciders(self, tiebreakers: Sequence[str]) -> dict[str, str]:
-        """Return, for each player from first to last, the tiebreaker that puts it before the next one."""
+    def _decide(self, tiebreakers: Sequence[str]) -> Mapping[str, str]:
+        # Groups of one are settled. Head-to-head points, the slowest to compute, are needed for the few that are tied.
         groups = [sorted(self.tallies, key=number_of)]
         # Two neighbours are decided by the first tiebreaker that puts them into different groups.
         group_numbers: dict[str, list[int]] = {player: [] for player in self.tallies}

@@ -9,10 +9,10 @@ Theory of operation. A turn of a match is in one of three states:
 
 `called` moves a turn from open to pending, `answered` from pending to answered (or back to open, if the strategy
 failed), and `refused` from answered to open, but only if the choice was not one of the options. A choice that was is
-*final*: it is signed once (protocol/receipts.py), and every later call for the turn gets the same choice with the same
-receipt. `drop` gives up a pending choice that nobody needs any more.
+*final*: it is signed once (signing.py), and every later call for the turn gets the same choice with the same signature.
+`drop` gives up a pending choice that nobody needs any more.
 
-What must never happen: two different legal answers to one turn, or two receipts; a call that gets no reply at all; a
+What must never happen: two different legal answers to one turn, or two signatures; a call that gets no reply at all; a
 choice for somebody who is not the referee of the match.
 """
 
@@ -32,12 +32,12 @@ from league.events import (
     ConversationKept,
     InvitationAnswered,
 )
-from league.machine import Ask, Considered, Letter, NoChoice
+from league.machine import Ask, Letter
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.player_context import NO_CONVERSATION, PlayerContext
-from league.player.protests import Protests
-from league.player.strategies import CHANCE_BYTES, TalkLine, Turn
+from league.player.signing import signed_choice
+from league.player.strategies import CHANCE_BYTES, Considered, NoChoice, TalkLine, Turn
 from league.protocol import timestamps
 from league.protocol.envelope import seal
 from league.protocol.errors import NO_CHOICE, NO_CHOICE_BECAUSE, PeerError
@@ -52,7 +52,6 @@ from league.protocol.messages import (
     Message,
 )
 from league.protocol.parts import MoveData, MoveRequest
-from league.protocol.receipts import NOTHING, Signed, receipt_key, seen_in, sign
 from league.protocol.safe_text import printable, without_tokens
 from league.protocol.versions import PROTOCOL
 
@@ -160,39 +159,11 @@ def _role(request: MoveRequest | None, match: InvitedMatch | None) -> str:
     return match.invitation.role if match else ""
 
 
-# --- signing it -------------------------------------------------------------------------------------------------------
-
-
-def signature(
-    invitation: InvitationAnswered,
-    league_id: str,
-    key: str,
-    turn: int,
-    choice: str,
-    seen: str = NOTHING,
-) -> str:
-    """Return our receipt for a choice in the attempt that this invitation began."""
-    attempt = invitation.stated_attempt
-    signed = Signed(
-        league_id,
-        invitation.match_id,
-        attempt,
-        invitation.game_type,
-        invitation.player_id,
-        invitation.opponent_id,
-        turn,
-        invitation.draw_commitment or NOTHING,
-        seen,
-    )
-    signing_key = receipt_key(key, invitation.player_id, league_id, invitation.match_id, attempt)
-    return sign(signing_key, signed, choice)
-
-
 # --- writing the answer -----------------------------------------------------------------------------------------------
 
 
 class ChoiceUnderBothNames(ChooseParityResponse, kw_only=True, frozen=True, tag="CHOOSE_PARITY_RESPONSE"):
-    """A response for referees by others, some of which look for the choice under another name (section 13.5)."""
+    """A response for third-party referees, some of which look for the choice under another name (section 13.5)."""
 
     choice: ParityChoice
 
@@ -221,13 +192,13 @@ def response_to(
             player_id=call.player_id,
             parity_choice=parity,
             provenance=provenance,
-            receipt=answer.receipt or None,
+            signature=answer.signature or None,
         )
     fields = seal(sender, now, conversation_id, token)
     fields["match_id"] = call.match_id
     fields["player_id"] = call.player_id
     fields["provenance"] = provenance
-    fields["receipt"] = answer.receipt or None
+    fields["signature"] = answer.signature or None
     if isinstance(call, ChooseParityCall):
         return ChoiceUnderBothNames(**fields, parity_choice=parity, choice=parity)
     move = MoveData(move_type=call.move_request.move_type, choice=answer.choice, talk=answer.talk or None)
@@ -279,8 +250,8 @@ class WaitingCall(Struct, frozen=True):
     letter: Letter
     call: ChoiceCall
     token: str | None
-    key: str | None
-    """K to sign with; None if this sender gets no receipt."""
+    is_proven: bool
+    """True if the manager derived the token of this sender for the match."""
 
 
 class PendingChoice(Struct, eq=False):
@@ -295,9 +266,8 @@ class PendingChoice(Struct, eq=False):
 class Choices:
     """All choices that referees ask for. It never calls a strategy: it asks, and replies when the answer comes."""
 
-    def __init__(self, context: PlayerContext, protests: Protests) -> None:
+    def __init__(self, context: PlayerContext) -> None:
         self._context = context
-        self._protests = protests
         self._by_key: dict[str, PendingChoice] = {}
         self._by_match: dict[InvitedMatch, PendingChoice] = {}
         """At most one each: a referee asks for one choice at a time."""
@@ -327,13 +297,11 @@ class Choices:
             self.refused(match, turn, code, now)
             answer = None
         token = context.credentials.for_referee(sender, match.match_id, match.token_attempt)
-        key = sender.key if sender.is_derived and match.invitation.signs else None
-        waiting = WaitingCall(letter, call, token, key)
+        waiting = WaitingCall(letter, call, token, sender.is_derived)
         if answer is None:
             self._ask(match, turn, waiting, now)
         else:
             self._answer(waiting, match, answer, now)
-            self._protests.asked_again(match, answer, now)
 
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
         """Note that the referee rejected our choice: its next call asks the strategy once more."""
@@ -362,7 +330,7 @@ class Choices:
                 player_id=call.player_id,
                 opponent_id=opponent_id or "",
                 role="",
-                accepted=call.game_type in context.membership.meta.game_types,
+                accepted=context.membership.plays(call.game_type),
                 round_id=round_id or context.memory.announced_round,
                 referee_id=sender.id,
                 conversation_id=call.conversation_id or NO_CONVERSATION,
@@ -433,9 +401,7 @@ class Choices:
         # The strategy answered the first call; the others only repeat it.
         first = pending.waiting[0]
         is_final = choice.choice in options_of(first.call)
-        receipt = ""
-        if is_final and first.key is not None:
-            receipt = self._receipt(match, first.call, first.key, choice.choice)
+        signed = signed_choice(self._context, match, first.call, choice.choice, first.is_proven) if is_final else {}
         answer = ChoiceGiven(
             at=now,
             match_id=match.match_id,
@@ -445,22 +411,12 @@ class Choices:
             choice=choice.choice,
             provenance=choice.provenance,
             final=is_final,
-            receipt=receipt,
             talk=choice.talk,
+            **signed,
         )
         self._context.happened(answer)
         for waiting in pending.waiting:
             self._answer(waiting, match, answer, now)
-
-    def _receipt(self, match: InvitedMatch, call: ChoiceCall, key: str, choice: str) -> str:
-        """Sign a choice, or return nothing if the call does not say which turn it is about."""
-        seen = NOTHING
-        turn = call.turn or 1
-        if isinstance(call, GameMoveCall):
-            if call.turn is None:
-                return ""
-            seen = seen_in(msgspec.to_builtins(call.move_request))
-        return signature(match.invitation, self._context.membership.league_id, key, turn, choice, seen)
 
     def _fail(self, pending: PendingChoice, failure: NoChoice, now: float) -> None:
         # After an outage the league may have the match played again, so the error says that it was one.

@@ -1,12 +1,11 @@
 """The player as a role: it passes each request to the part that handles it.
 
-Theory of operation. A player has six parts that share one context:
+Theory of operation. A player has five parts that share one context:
 
 - `Membership` registers, and knows the manager and our tokens (membership.py);
 - `RefereeMessages` and `Choices` play matches (matches.py, choices.py);
-- `ManagerMessages` and `ManagerQueries` follow the league and ask the manager (league.py);
+- `ManagerMessages` and `ManagerQueries` follow the league and ask the manager (league_queries.py);
 - `StatusPoll` asks the manager how the league stands when nothing else happens (status_poll.py);
-- `Protests` tells the manager when a referee or a table contradicts what we know (protests.py);
 - `PlayerMemory` is the state that events build (memory.py, history.py).
 
 Its life is that of every agent: INIT, REGISTERED, ACTIVE, SHUTDOWN (lifecycle.py). `Registered` ends the first state,
@@ -19,10 +18,11 @@ size; a reply that tells a stranger whether we have chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from league.calling.line import OpenBook, PlainBook
 from league.calling.role import RoleMachine
@@ -46,16 +46,15 @@ from league.machine import (
     Refusal,
     Step,
 )
-from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, Membership
+from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, MayPlay, Membership
 from league.player.choices import Choices, turn_for_strategy
 from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
-from league.player.league_queries import EndedRound, ManagerMessages, ManagerQueries
+from league.player.league_queries import ManagerMessages, ManagerQueries
 from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
 from league.player.missed_matches import MissedMatches
 from league.player.player_context import PlayerContext, with_sender
-from league.player.protests import Protests
 from league.player.strategies import Turn
 from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError
@@ -75,6 +74,7 @@ from league.protocol.messages import (
     RoundCompleted,
 )
 from league.protocol.parts import PlayerMeta, QueryParams
+from league.protocol.signing.keys import SECRET_BYTES, SIGNING_SECRET, signing_key
 from league.protocol.versions import is_of_kit
 from league.status_poll import StatusPoll
 
@@ -87,7 +87,7 @@ Handler = Callable[[Letter, Any, float], None]
 
 
 class Competitor(RoleMachine):
-    """A player of one league. `open_book` is the gateway to managers by others."""
+    """A player of one league. `open_book` is the gateway to third-party managers."""
 
     def __init__(
         self,
@@ -98,25 +98,24 @@ class Competitor(RoleMachine):
         profile: Profile = "compat",
         wished_id: str = "",
         *,
+        may_play: MayPlay = lambda _: False,
         open_book: OpenBook = PlainBook,
     ) -> None:
         super().__init__(chance, secrets)
         context = self._new_context(profile, open_book)
         self._context = context
-        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id)
+        self._membership = Membership(meta, manager_endpoint, context, wished_id=wished_id, may_play=may_play)
         context.membership = self._membership
         context.credentials = Credentials(self._membership, self._secrets, context.memory)
         self._memory = context.memory
         self._queries = ManagerQueries(context)
-        self._protests = Protests(context, self._queries)
-        self._choices = Choices(context, self._protests)
+        self._choices = Choices(context)
         self._status = StatusPoll(context, self._membership, self._is_idle, self._learned_end)
         context.show_token = self._status.show_token
         self._league = ManagerMessages(context, self._queries)
         self._league.on_ended = self._ended
         self._missed = MissedMatches(context, self._queries)
-        self._protests.on_stats = self._missed.learn
-        self._league.on_round_ended = self._round_ended
+        self._league.on_round_ended = self._missed.look
         self._membership.registration.on_registered = self._registered
         self._membership.registration.on_new_league = self._leave_league
         self._early = EarlyLetters(self._membership, self._take)
@@ -140,7 +139,7 @@ class Competitor(RoleMachine):
         )
 
     def _new_handlers(self) -> Mapping[type[Message], Handler]:
-        matches = RefereeMessages(self._context, self._choices, self._protests)
+        matches = RefereeMessages(self._context, self._choices, self._league.announced_game)
         return {
             GameInvitation: matches.invited,
             ChooseParityCall: self._choices.called,
@@ -187,7 +186,7 @@ class Competitor(RoleMachine):
 
     @property
     def is_guest(self) -> bool:
-        """Return True if our manager is by others, as far as its tokens show."""
+        """Return True if our manager is third-party, as far as its tokens show."""
         return not self._membership.agreement.derived_tokens
 
     @property
@@ -219,6 +218,11 @@ class Competitor(RoleMachine):
     def pending(self) -> Refusal | None:
         """The manager's answer while its operator has not approved us."""
         return self._membership.registration.pending
+
+    @property
+    def games(self) -> list[str]:
+        """The games that we name when we register."""
+        return self._membership.meta.game_types
 
     @property
     def trouble(self) -> str:
@@ -296,8 +300,25 @@ class Competitor(RoleMachine):
             **self._memory.snapshot(),
         }
 
+    @property
+    def managers(self) -> Sequence[str]:
+        """The endpoints of our managers."""
+        return self._membership.managers.known
+
+    def moved(self, endpoint: str, now: float) -> Step:
+        """Register again: others reach us at this endpoint from now on."""
+        self._step = Step()
+        self._membership.move(endpoint, now, registers=not self._memory.is_over)
+        return self._conclude(now)
+
     def resume(self, now: float) -> Step:
         self._step = Step()
+        # It is kept with the journal. Without one that outlives the process, a player that comes back has another key:
+        # it could not know what it has signed.
+        if SIGNING_SECRET not in self._secrets:
+            self._keep_secret(SIGNING_SECRET, self._chance(SECRET_BYTES).hex())
+        self._context.signing_key = signing_key(bytes.fromhex(self._secrets[SIGNING_SECRET]))
+        self._membership.meta = structs.replace(self._membership.meta, public_key=self._context.signing_key.public)
         if self._memory.is_over:
             self._status.ask(now)  # another league may have begun
         else:
@@ -315,10 +336,6 @@ class Competitor(RoleMachine):
         self._step = Step()
         self._queries.ask(key, query_type, QueryParams(**params), now)
         return self._conclude(now)
-
-    def _round_ended(self, ended: EndedRound, now: float) -> None:
-        if not self._protests.round_ended(ended, now):
-            self._missed.look(ended.table, now)
 
     # --- the end of a league ------------------------------------------------------------------------------------------
 

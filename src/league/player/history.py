@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from league.protocol.parts import Object
 
 if TYPE_CHECKING:  # a player's module is imported quickly without them
-    from league.events import GameEnded, Status
+    from league.events import GameEnded
 
 REMEMBERED: Final = 10_000
 """Maximum number of remembered matches; the oldest are forgotten first, so that a player may live forever."""
@@ -26,7 +26,7 @@ class PastMatch(Struct, frozen=True):
     attempt: int
     opponent_id: str
     role: str
-    status: Status
+    status: Literal["WIN", "DRAW", "TECHNICAL_LOSS"]
     winner: str | None
     """The id of the winner; None after a draw, and if both players lost."""
     my_choice: str | None
@@ -54,7 +54,7 @@ def past_match(ended: GameEnded, player_id: str, role: str) -> PastMatch:
     choices = result.get("choices")
     if not isinstance(choices, dict):
         choices = {}
-    # Referees by others may write anything here: values of another type count as missing.
+    # Third-party referees may write anything here: values of another type count as missing.
     my_choice = choices.get(player_id)
     if not isinstance(my_choice, str):
         my_choice = None

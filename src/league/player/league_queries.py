@@ -23,7 +23,7 @@ from league.player.news import error_in, result_in, round_in, standings_in
 from league.player.player_context import NO_CONVERSATION, NO_MATCH, PlayerContext
 from league.protocol import timestamps, tokens
 from league.protocol.envelope import Unsealed
-from league.protocol.errors import ERRORS, PeerError, Retry
+from league.protocol.errors import ERRORS, PeerError, Retry, Violation
 from league.protocol.exchanges import EXCHANGES
 from league.protocol.messages import (
     LeagueCompleted,
@@ -40,6 +40,7 @@ from league.protocol.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.parts import Head, QueryParams
+from league.protocol.signing.keys import is_signed
 from league.protocol.versions import PROTOCOL
 
 POLICY: Final = Policy(
@@ -68,7 +69,7 @@ class ManagerQueries:
 
     def __init__(self, context: PlayerContext) -> None:
         self.announced_league = ""
-        """The league of the newest round: managers by others may not name it earlier."""
+        """The league of the newest round: third-party managers may not name it earlier."""
         self._context = context
         self._membership = context.membership
         self._count = 0
@@ -76,7 +77,7 @@ class ManagerQueries:
 
     @property
     def is_asking(self) -> bool:
-        """True while a question of our own, such as a protest, has no answer. A player stays until then."""
+        """True while a question of our own has no answer. A player stays until then."""
         return self._open_for_us > 0
 
     def ask(self, key: str, query_type: str, params: QueryParams, now: float) -> None:
@@ -205,16 +206,6 @@ def _fields_of(head: Head | None) -> dict[str, Any]:
     return {"head_seq": head.seq, "head_digest": head.digest}
 
 
-class EndedRound(Struct, frozen=True):
-    """A round that is over, as the manager told this process about it."""
-
-    round_id: int
-    table: LeagueStandingsUpdate | None
-    """The newest table, of this round or an earlier one."""
-    announcement: RoundAnnouncement | None
-    """The last announcement; None if we may have forgotten matches of this round."""
-
-
 class ManagerMessages:
     """Follows the league; every notification is acknowledged."""
 
@@ -222,7 +213,8 @@ class ManagerMessages:
         self.announcement: RoundAnnouncement | None = None
         self.standings: LeagueStandingsUpdate | None = None
         self.on_ended: Callable[[LeagueEnded, float], None] = lambda *_: None
-        self.on_round_ended: Callable[[EndedRound, float], None] = lambda *_: None
+        self.on_round_ended: Callable[[LeagueStandingsUpdate | None, float], None] = lambda *_: None
+        """Called with the newest table, of this round or an earlier one."""
         self._context = context
         self._memory = context.memory
         self._queries = queries
@@ -232,6 +224,11 @@ class ManagerMessages:
         self.announcement = None
         self.standings = None
         self._queries.announced_league = ""
+
+    def announced_game(self, match_id: str) -> str | None:
+        """Return the game of a match of the last announcement."""
+        matches = self.announcement.matches if self.announcement else ()
+        return next((match.game_type for match in matches if match.match_id == match_id), None)
 
     # --- rounds -------------------------------------------------------------------------------------------------------
 
@@ -265,7 +262,8 @@ class ManagerMessages:
         for match in message.matches:
             if match.player_A_id == player_id or match.player_B_id == player_id:
                 digests = None if match.referee_tokens is None else tuple(match.referee_tokens)
-                referee = AnnouncedReferee(match.referee_endpoint, digests)
+                promise = match.share_commitment or ""
+                referee = AnnouncedReferee(match.referee_endpoint, digests, match.attempt or 0, promise)
                 earlier = self._memory.referees.get(match.match_id)
                 if earlier is None or (may_change and earlier != referee):
                     referees[match.match_id] = referee
@@ -278,13 +276,23 @@ class ManagerMessages:
         if message.round_id > self._memory.ended_round:
             table = self.standings
             head = table.head if table is not None and table.round_id == message.round_id else None
-            # Without the end of the round before, we may have played in this one and forgotten it.
-            announcement = None
-            if self._memory.ended_round == message.round_id - 1:
-                announcement = self.announcement
-            context.happened(RoundEnded(at=now, round_id=message.round_id, **_fields_of(head)))
-            self.on_round_ended(EndedRound(message.round_id, table, announcement), now)
+            signed = self._signed(message, now)
+            context.happened(RoundEnded(at=now, round_id=message.round_id, **_fields_of(head), **signed))
+            self.on_round_ended(table, now)
         context.reply(letter, self._acknowledgement(RoundCompletedAck, message, sender, now))
+
+    def _signed(self, message: RoundCompleted | LeagueCompleted, now: float) -> dict[str, Any]:
+        """Return the manager's statement to be kept, as events have it (Any: spread into one); nothing if it is not
+        signed with the key that the manager named when we registered."""
+        membership = self._context.membership
+        if not membership.manager_key or message.statement is None:
+            return {}
+        is_of_league = message.statement.get("league_id") == membership.league_id
+        if is_of_league and is_signed(message.signature, membership.manager_key, message.statement):
+            return {"statement": message.statement, "signature": message.signature}
+        detail = f"the statement is not signed with the manager's key {membership.manager_key}"
+        membership.record([Violation("E008", "signature", detail, f"{message.type}.signature")], now)
+        return {}
 
     def standings_updated(self, letter: Letter, message: LeagueStandingsUpdate, now: float) -> None:
         """Handle LEAGUE_STANDINGS_UPDATE."""
@@ -336,6 +344,7 @@ class ManagerMessages:
             champion=result.champion_id,
             players=len(result.table),
             **_fields_of(message.head),
+            **self._signed(message, now),
         )
         row = result.mine
         if row is not None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from league.events import ChoiceGiven, GameEnded, InvitationAnswered
 from league.machine import Letter
-from league.player.choices import Choices, signature
+from league.player.choices import Choices
 from league.player.credentials import SenderIdentity, digest_of, sender_id
 from league.player.memory import InvitedMatch
 from league.player.news import error_in
+from league.player.objections import objection
 from league.player.player_context import NO_CONVERSATION, PlayerContext
-from league.player.protests import Protests
 from league.protocol import timestamps
 from league.protocol.errors import PeerError, Violation, read_foreign
 from league.protocol.messages import (
@@ -24,25 +26,27 @@ from league.protocol.messages import (
     GameOver,
     GameOverAck,
 )
-from league.protocol.receipts import DECLINED
-from league.protocol.versions import PROTOCOL
+from league.protocol.versions import PROTOCOL, UNSAID
 
 REFUSED_CHOICE: Final = frozenset({"E003", "E004", "E007", "E008", "E015", "E024", "E033", "E034", "E035", "E038"})
 """The codes by which a referee asks for a correction of a wrong answer (R-39 c)."""
-WRONG_CHOICE: Final = frozenset({"E004", "E024"})
-"""The codes that call the choice itself wrong."""
 FOREIGN_WRONG_MOVE: Final = "E002"
-"""Referees by others say this of a wrong move."""
+"""Third-party referees say this of a wrong move."""
 
 
 class RefereeMessages:
     """Joins matches and learns how they end."""
 
-    def __init__(self, context: PlayerContext, choices: Choices, protests: Protests) -> None:
+    def __init__(
+        self,
+        context: PlayerContext,
+        choices: Choices,
+        announced_game: Callable[[str], str | None],
+    ) -> None:
         self._context = context
+        self._announced_game = announced_game
         self._memory = context.memory
         self._choices = choices
-        self._protests = protests
 
     # --- GAME_INVITATION ----------------------------------------------------------------------------------------------
 
@@ -50,6 +54,7 @@ class RefereeMessages:
         """Handle GAME_INVITATION: join, decline, or repeat our answer."""
         context = self._context
         match_id = invitation.match_id
+        invitation = self._completed(invitation)
         earlier = self._memory.matches.by(match_id, sender_id(invitation.sender))
         attempt = invitation.attempt or (earlier.token_attempt if earlier else 1)
         sender = context.admit(letter, invitation, match_id, attempt, now)
@@ -76,9 +81,18 @@ class RefereeMessages:
                 player_id=match.player_id,
                 arrival_timestamp=timestamps.write(match.invitation.at),
                 accept=match.invitation.accepted,
-                receipt=match.invitation.receipt or None,
             ),
         )
+
+    def _completed(self, invitation: GameInvitation) -> GameInvitation:
+        """Add what a third-party referee left out: our league, and the game that was announced or that we play."""
+        membership = self._context.membership
+        if invitation.league_id == UNSAID:
+            invitation = structs.replace(invitation, league_id=membership.league_id or UNSAID)
+        if invitation.game_type == UNSAID:
+            game = self._announced_game(invitation.match_id) or membership.meta.game_types[0]
+            invitation = structs.replace(invitation, game_type=game)
+        return invitation
 
     def _check_league(self, invitation: GameInvitation, sender: SenderIdentity, now: float) -> None:
         try:
@@ -86,7 +100,7 @@ class RefereeMessages:
         except PeerError as error:
             if self._context.is_strict:
                 raise
-            # Referees by others may call every league by one name.
+            # Third-party referees may call every league by one name.
             deviation = Violation("E028", "league_id", error.detail, "GAME_INVITATION.league_id")
             self._context.record(sender.id, deviation, now)
 
@@ -133,7 +147,7 @@ class RefereeMessages:
                 f"a later attempt of {invitation.match_id} has begun",
             )
         membership = self._context.membership
-        accepted = invitation.game_type in membership.meta.game_types
+        accepted = membership.plays(invitation.game_type)
         answer = InvitationAnswered(
             at=now,
             match_id=invitation.match_id,
@@ -153,11 +167,8 @@ class RefereeMessages:
             referee_endpoint=self._context.credentials.announced_endpoint(invitation.match_id),
             draw_commitment=invitation.draw_commitment or "",
             share_commitment=invitation.share_commitment or "",
-            signs=membership.agreement.signs_choices and sender.is_derived and invitation.attempt is not None,
+            signs=sender.is_derived and invitation.attempt is not None,
         )
-        if answer.signs and not accepted and sender.key is not None:
-            receipt = signature(answer, membership.league_id, sender.key, 0, DECLINED)
-            answer = msgspec.structs.replace(answer, receipt=receipt)
         self._context.happened(answer)
         match = self._memory.matches.by(invitation.match_id, sender.id)
         assert match is not None
@@ -176,7 +187,7 @@ class RefereeMessages:
         if stated and self._context.membership.agreement.derived_tokens:
             return stated
         newest = self._memory.matches.newest_attempt(invitation.match_id, sender.trusted)
-        # Managers by others give a match to another referee without counting.
+        # Third-party managers give a match to another referee without counting.
         return max(stated, newest + 1)
 
     # --- GAME_ERROR ---------------------------------------------------------------------------------------------------
@@ -200,8 +211,6 @@ class RefereeMessages:
         """Forget a wrong choice. One that was among the options is final, whatever the referee says about it."""
         if not answer.final:
             self._choices.refused(match, answer.turn, code, now)
-        elif code in WRONG_CHOICE:
-            self._protests.choice_rejected(match, answer, now)
 
     # --- GAME_OVER ----------------------------------------------------------------------------------------------------
 
@@ -274,8 +283,10 @@ class RefereeMessages:
         if match.referee_id == sender.id:
             self._choices.drop(match, "E023", f"{over.match_id} is over")
         result = msgspec.to_builtins(over.game_result)
-        if match.referee_id == sender.id:
-            self._protests.game_over(match, result, now)
+        why = ""
+        # A later attempt than the one that we were invited to is not ours to judge.
+        if match.invitation.signs and match.referee_id == sender.id and result.get("attempt") == match.stated_attempt:
+            why = objection(match, result, self._context.membership.league_id)
         if over.reason is not None:
             result.setdefault("reason", over.reason)
         self._context.happened(
@@ -290,13 +301,14 @@ class RefereeMessages:
                 game_result=result,
                 referee_id=sender.id,
                 trusted=sender.trusted,
+                objection=why,
             )
         )
         self._context.tell(self._memory.history.by_match[over.match_id])
 
 
 def _code_of(error: GameError) -> str:
-    """Return the catalogue code of a referee's error, by name first (section 10.4)."""
+    """Return the catalogue code of a referee's error, by name first (section 13.8)."""
     name = error.error_name or error.error_description
     code = read_foreign(error.error_code, name, None)
     if code == "E099":

@@ -31,7 +31,6 @@ from league.events import (
     InvitationAnswered,
     LeagueEnded,
     MatchMissed,
-    ProtestMade,
     Registered,
     RoundAnnounced,
     RoundEnded,
@@ -77,10 +76,9 @@ class InvitedMatch:
         self.answers: dict[int, ChoiceGiven] = {}
         """Our choices by turn, in the order in which they were given; dropped when the match is over."""
         self.signed: dict[int, ChoiceGiven] = {}
-        """Those of them that we signed; kept, because a protest may need them."""
-        self.shown: set[int] = set()
-        """The turns whose receipts the manager got, because we were asked again. Not in the journal."""
-        self.protested = False
+        """Our final choices of this attempt, as long as we signed all of them."""
+        self.signs = invitation.signs
+        """We may sign the next choice, too: what we sign covers all before it."""
         self.superseded = False
         """A later attempt counts."""
         self.over = False
@@ -136,8 +134,7 @@ class InvitedMatch:
             "answers": [(turn, answer.choice) for turn, answer in self.answers.items()],
             "superseded": self.superseded,
             "over": self.over,
-            "signed": [(turn, answer.receipt) for turn, answer in self.signed.items()],
-            "protested": self.protested,
+            "signed": [(turn, answer.signature) for turn, answer in self.signed.items()],
         }
 
 
@@ -194,8 +191,10 @@ class InvitedMatches:
         if match is not None:
             match.answers.pop(event.turn, None)  # the newest comes last
             match.answers[event.turn] = event
-            if event.receipt:
+            if event.signature:
                 match.signed[event.turn] = event
+            elif event.final:
+                match.signs = False
             if len(match.answers) > TURNS:
                 _forget_first(match.answers)
 
@@ -205,12 +204,6 @@ class InvitedMatches:
         # It may be gone already: a GAME_ERROR and a repeated call say the same.
         if match is not None:
             match.answers.pop(event.turn, None)
-
-    def protested(self, event: ProtestMade) -> None:
-        """Note that we protested against this attempt."""
-        match = self._by_match.get(event.match_id, _NOBODY).get(event.referee_id)
-        if match is not None and match.attempt == event.attempt:
-            match.protested = True
 
     def ended(self, event: GameEnded) -> InvitedMatch | None:
         """End a match. Return it as the referee that ended it invited us to it, or else as the last one did."""
@@ -265,7 +258,6 @@ class PlayerMemory:
             # A new league replaces `matches`, so its method must not be bound here.
             ChoiceRefused: lambda event: self.matches.refused(event),
             ChoiceFailed: self._choice_failed,
-            ProtestMade: lambda event: self.matches.protested(event),
             GameEnded: self._game_ended,
             MatchMissed: lambda event: self.missed.add(event.match_id),
             LeagueEnded: self._league_ended,
@@ -450,7 +442,7 @@ def _returns(row: PastMatch, our_seat: Seat) -> Sequence[float]:
     returns = row.game_result.get("returns")
     if not isinstance(returns, dict) or len(returns) != len(SEATS) or row.opponent_id not in returns:
         return ()
-    # Referees by others may write anything here.
+    # Third-party referees may write anything here.
     if not all(isinstance(value, int | float) for value in returns.values()):
         return ()
     theirs = returns[row.opponent_id]

@@ -128,7 +128,7 @@ class LeagueQueryError(Exception):
 class LeagueResult(Struct, frozen=True):
     """The end of the league: the champion, the final table, and your place in it.
 
-    Managers by others may name only `rank`, `player_id` and `points` in each row: then the other fields are None.
+    Third-party managers may name only `rank`, `player_id` and `points` in each row: then the other fields are None.
     """
 
     champion_id: str

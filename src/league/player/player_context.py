@@ -26,6 +26,7 @@ from league.protocol.messages import (
     Message,
     OpenRequest,
 )
+from league.protocol.signing.keys import SigningKey
 
 NO_CONVERSATION: Final = "conv-unknown"
 """The conversation of a message that names none."""
@@ -68,6 +69,8 @@ class PlayerContext(Context):
     memory: PlayerMemory = field(default_factory=PlayerMemory)
     membership: Membership = field(init=False)
     credentials: Credentials = field(init=False)
+    signing_key: SigningKey | None = None
+    """Ours, once we are awake."""
     show_token: Callable[[float], None] = field(init=False)
     """Shows the manager which of our tokens we go by."""
 
@@ -161,13 +164,13 @@ class PlayerContext(Context):
     def check_league(self, league_id: str) -> None:
         """Refuse a message about another league."""
         membership = self.membership
-        # Managers by others may call one league by several names.
+        # Third-party managers may call one league by several names.
         if membership.agreement.derived_tokens and league_id != membership.league_id:
             raise PeerError("E028", f"we play in {membership.league_id!r}")
 
     def check_player(self, message: AddressedToPlayer, sender: SenderIdentity, now: float) -> None:
-        """Refuse a message for another player. Managers by others may give us one id and call us by another: there our
-        address says whom a message is for."""
+        """Refuse a message for another player. Third-party managers may give us one id and call us by another:
+        there our address says whom a message is for."""
         membership = self.membership
         player_id = message.player_id
         if player_id is None or player_id == membership.agent_id or not membership.is_registered:

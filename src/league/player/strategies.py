@@ -12,17 +12,40 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from league.player.history import MatchHistory, PastMatch, scanned
+from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityCall, GameMoveCall
 from league.protocol.parts import Object
 
 if TYPE_CHECKING:  # a player's module is imported quickly without it
     from random import Random  # noqa: TID251 - for the type
 
-    from league.machine import Considered, NoChoice
-
 EVEN: Final = "even"
 ODD: Final = "odd"
 CHANCE_BYTES: Final = 32
+
+
+class Considered(Struct, frozen=True):
+    """A choice together with its provenance and a line of talk; a strategy may return it instead of the bare choice."""
+
+    choice: str
+    provenance: Provenance | None = None
+    conversation: str = ""
+    """What was said before the choice, as JSON, for the player's own journal."""
+    talk: str = ""
+    """A line for the other player, in games with talk."""
+
+
+class NoChoice(Struct, frozen=True):
+    """A strategy's refusal to choose."""
+
+    detail: str
+    provenance: Provenance | None = None
+    is_outage: bool = False
+    """It is not the player's fault (spec section 8.17)."""
+    cause: str = ""
+    """Why, in one line that the league may read, such as "its code raised ValueError"."""
+    conversation: str = ""
+    """What was said before the refusal, as in `Considered`."""
 
 
 class TalkLine(Struct, frozen=True):
@@ -79,12 +102,10 @@ class Turn(Struct, frozen=True, dict=True):
 
     def say(self, choice: str, text: str) -> Considered:
         """Return a choice with a line for the opponent, in games with talk: `return turn.say("north", "…")`."""
-        from league.machine import Considered
-
         return Considered(choice, talk=text[: self.talk_limit])
 
 
-Answer: TypeAlias = "str | Considered | NoChoice"
+Answer: TypeAlias = str | Considered | NoChoice
 """A choice; or a choice and how it came about; or the reason why there is none."""
 
 

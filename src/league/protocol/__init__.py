@@ -1,1 +1,30 @@
 """What may be said: messages, envelope, errors, exchanges, versions and timestamps of league.v2. Pure data."""
+
+PUBLIC = (
+    "canonical_json",
+    "consistency",
+    "conventions",
+    "endpoints",
+    "envelope",
+    "errors",
+    "exchanges",
+    "experiment",
+    "fields",
+    "findings",
+    "jsonrpc",
+    "judge",
+    "mac",
+    "messages",
+    "parts",
+    "quick_read",
+    "safe_text",
+    "signing.choices",
+    "signing.keys",
+    "signing.rounds",
+    "strict_json",
+    "table_key",
+    "timestamps",
+    "tokens",
+    "versions",
+)
+"""The modules that other packages may import."""

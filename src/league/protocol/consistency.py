@@ -200,8 +200,30 @@ def _query_response(message: Fields) -> Iterator[Violation]:
             yield _missing(name, f"LEAGUE_QUERY_RESPONSE.{name}", detail)
 
 
+def _too_many_matches(message: Fields) -> Iterator[Violation]:
+    """The violation of the bound of max_concurrent_matches (R-28)."""
+    meta = _inner(message, "referee_meta")
+    value = meta.get("max_concurrent_matches")
+    limit = MOST_CONCURRENT_MATCHES if meta.get("token_scheme") else MAX_CONCURRENT_MATCHES
+    if isinstance(value, int) and value > limit:
+        path = "referee_meta.max_concurrent_matches"
+        detail = f"must be at most {limit}, not {value}"
+        yield Violation(
+            "E008",
+            path,
+            detail,
+            f"REFEREE_REGISTER_REQUEST.{path}",
+            expected=f"from 1 to {limit}",
+        )
+
+
+def _referee_registration(message: Fields) -> Iterator[Violation]:
+    yield from _registration("REFEREE_REGISTER_REQUEST", "referee_meta")(message)
+    yield from _too_many_matches(message)
+
+
 CONSISTENCY_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
-    "REFEREE_REGISTER_REQUEST": _registration("REFEREE_REGISTER_REQUEST", "referee_meta"),
+    "REFEREE_REGISTER_REQUEST": _referee_registration,
     "LEAGUE_REGISTER_REQUEST": _registration("LEAGUE_REGISTER_REQUEST", "player_meta"),
     "REFEREE_REGISTER_RESPONSE": _register_response("REFEREE_REGISTER_RESPONSE", "referee_id"),
     "LEAGUE_REGISTER_RESPONSE": _register_response("LEAGUE_REGISTER_RESPONSE", "player_id"),
@@ -234,21 +256,3 @@ def too_many_rows(message_type: str, rows: object) -> tuple[Violation, ...]:
             expected=limit,
         ),
     )
-
-
-def too_many_matches(message: Fields, limit: int) -> Iterator[Violation]:
-    """The violation of the bound of max_concurrent_matches, which is a setting of the league (R-28)."""
-    meta = _inner(message, "referee_meta")
-    value = meta.get("max_concurrent_matches")
-    if meta.get("token_scheme"):
-        limit = max(limit, MOST_CONCURRENT_MATCHES)
-    if isinstance(value, int) and value > limit:
-        path = "referee_meta.max_concurrent_matches"
-        detail = f"must be at most {limit}, not {value}"
-        yield Violation(
-            "E008",
-            path,
-            detail,
-            f"REFEREE_REGISTER_REQUEST.{path}",
-            expected=f"from 1 to {limit}",
-        )

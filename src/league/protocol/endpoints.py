@@ -11,7 +11,7 @@ about every address it gets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import (
     IPv4Address,
@@ -21,7 +21,7 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 from msgspec import Struct
 
@@ -282,6 +282,22 @@ def read_allowance(text: str) -> Allowance:
     return Allowance(ip_network(endpoint.ip), port=port)
 
 
+def read_reach(text: str) -> tuple[str, ...]:
+    """Read "lan,10.1.0.0/16": how far away agents may be, and the places where they may be, too.
+
+    Raises ValueError for anything else.
+    """
+    reach, *places = (part.strip() for part in text.split(","))
+    if reach not in get_args(Reach):
+        raise ValueError(text)
+    return reach, *(str(read_allowance(place)) for place in places)
+
+
+def reach_of(endpoints: Sequence[str]) -> Reach:
+    """Return how far away agents may be by a rule that `read_reach` has read."""
+    return cast(Reach, endpoints[0])
+
+
 def _is_loopback(ip: IpAddress) -> bool:
     return ip.is_loopback
 
@@ -323,7 +339,7 @@ class EndpointPolicy(Struct, frozen=True):
         if self._is_allowed(endpoint, ip):
             return ""
         if not is_within(ip, self.reach):
-            return f"{ip} is outside the networks of this league (--endpoints {self.reach}, --allow-endpoint)"
+            return f"{ip} is outside the networks of this league (--endpoints {self.reach})"
         if self.origin_rule == "any":
             return ""
         return self._objection_to_origin(ip, origin)
@@ -338,13 +354,13 @@ class EndpointPolicy(Struct, frozen=True):
         if ip.is_loopback and caller is not None and not caller.is_loopback:
             return (
                 f"{ip} leads every machine to itself, but you call from {caller}: register the address where others "
-                f"can reach you: --host {caller}"
+                f"can reach you (--host {caller}), or play through a mailbox (--outbound)"
             )
         if self.origin_rule == "loopback" or (caller is not None and self._is_one_machine(ip, caller)):
             return ""
         return (
-            f"{ip} is not the address you call from ({caller or origin or 'unknown'}): register that address, or ask "
-            "the operator to allow this one (--allow-endpoint)"
+            f"{ip} is not the address you call from ({caller or origin or 'unknown'}): register that address; "
+            "behind a router, play through a mailbox (--outbound); or ask the operator to allow this one (--endpoints)"
         )
 
     def _is_one_machine(self, ip: IpAddress, other: IpAddress) -> bool:

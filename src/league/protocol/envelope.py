@@ -15,9 +15,8 @@ repaired. Its value is left out instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
-from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal
@@ -28,11 +27,8 @@ from msgspec import Struct
 from league.protocol import timestamps
 from league.protocol.consistency import (
     CONSISTENCY_RULES,
-    MAX_CONCURRENT_MATCHES,
     TABLES,
-    Fields,
     FieldsOf,
-    too_many_matches,
     too_many_rows,
 )
 from league.protocol.errors import Stage, Violation, as_error
@@ -56,10 +52,9 @@ LONGEST_LIMIT_S = 3600.0
 
 
 class Reading(Struct, frozen=True, gc=False):
-    """How to read what others send: the profile, the one bound a league may raise (R-28), and the game."""
+    """How to read what others send: the profile, and the game."""
 
     profile: Profile = "compat"
-    max_concurrent_matches: int = MAX_CONCURRENT_MATCHES
     game_type: str = "even_odd"
 
 
@@ -196,7 +191,7 @@ def judged(
             return None
     message_type = message.type
     # Without the parsed object, the rules read the fields of the message.
-    if message_type in CONSISTENCY_RULES and any(_together(message_type, content or FieldsOf(message), reading)):
+    if message_type in CONSISTENCY_RULES and any(CONSISTENCY_RULES[message_type](content or FieldsOf(message))):
         return None
     if message_type not in TABLES:
         return Unsealed(message_type, message)
@@ -220,16 +215,6 @@ def _may_not_send(message_type: str, sender: object) -> bool:
     return isinstance(sender, str) and sender.partition(":")[0] in FORBIDDEN_SENDERS[message_type]
 
 
-def _together(message_type: str, content: Fields, reading: Reading) -> Iterable[Violation]:
-    """The violations of clauses about several fields."""
-    if message_type not in CONSISTENCY_RULES:
-        return ()
-    violations = CONSISTENCY_RULES[message_type](content)
-    if message_type == "REFEREE_REGISTER_REQUEST":
-        return chain(violations, too_many_matches(content, reading.max_concurrent_matches))
-    return violations
-
-
 # --- the slow way -----------------------------------------------------------------------------------------------------
 
 
@@ -245,7 +230,7 @@ def _slowly(
     else:
         for spec in specs(cls):
             check(spec, content, place_of(cls.type, spec.name), violations)
-        violations.extend(_beyond_fields(cls, content, reading))
+        violations.extend(_beyond_fields(cls, content))
     return _sorted_out(cls, content, violations, reading)
 
 
@@ -272,11 +257,7 @@ def _type_violations(
         )
 
 
-def _beyond_fields(
-    cls: type[Message],
-    content: Mapping[str, object],
-    reading: Reading,
-) -> Iterator[Violation]:
+def _beyond_fields(cls: type[Message], content: Mapping[str, object]) -> Iterator[Violation]:
     """The violations that no single field shows: of the sender, of several fields together, of the table's length."""
     sender = content.get("sender")
     if _may_not_send(cls.type, sender):
@@ -290,7 +271,8 @@ def _beyond_fields(
             Stage.AUTHORITY,
             lenient=cls.is_reply,
         )
-    yield from _together(cls.type, content, reading)
+    if cls.type in CONSISTENCY_RULES:
+        yield from CONSISTENCY_RULES[cls.type](content)
     if cls.type in TABLES:
         yield from too_many_rows(cls.type, content.get(TABLES[cls.type]))
 

@@ -286,7 +286,7 @@ def read_foreign(
     name: str | None,
     number: int | None,
 ) -> str:
-    """The catalogue code of an error by others: by its name, then by its number, then by its code, else E099."""
+    """The catalogue code of a third-party error: by its name, then by its number, then by its code, else E099."""
     foreign = _FOREIGN.get((code or "", name or ""))
     if foreign is not None:
         return foreign

@@ -33,11 +33,15 @@ class RetrySchedule(Struct, frozen=True):
     delays_s: tuple[float, ...] = ()
     then_every_s: tuple[float, ...] = ()
     """The pauses after those; the last one repeats forever. Empty: there are no more attempts."""
+    early_refusals: int = 0
+    """The number of refused connections that are tried again at the first pause: nobody was asked."""
     refused_only: bool = False
     """Retry only if the connection was refused."""
 
-    def delay_before(self, retry: int) -> float | None:
+    def delay_before(self, retry: int, is_refused: bool = False) -> float | None:
         """The pause before a retry (the first is 1); None when there is no such retry."""
+        if is_refused and retry <= self.early_refusals:
+            retry = 1
         if retry <= len(self.delays_s):
             return self.delays_s[retry - 1]
         if not self.then_every_s:
@@ -49,7 +53,7 @@ class RetrySchedule(Struct, frozen=True):
 THREE = (2.0, 2.0, 2.0)
 ONCE = RetrySchedule()
 RETRIED = RetrySchedule(THREE)
-UNTIL_ANSWERED = RetrySchedule(then_every_s=(2.0, 4.0, 8.0, 16.0, 30.0))
+UNTIL_ANSWERED = RetrySchedule(then_every_s=(2.0, 4.0, 8.0, 16.0, 30.0), early_refusals=30)
 UNTIL_ACKNOWLEDGED = RetrySchedule(THREE, then_every_s=(4.0, 8.0, 16.0, 30.0))
 IF_REFUSED = RetrySchedule(THREE, refused_only=True)
 

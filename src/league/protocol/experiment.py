@@ -26,6 +26,10 @@ class Conditions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The host of the model."""
     prompt: str = ""
     prompt_sha256: str = ""
+    system: str = ""
+    """What it is told before the prompt."""
+    request: str = ""
+    """Further fields of the body of every request, such as a reasoning effort, as JSON."""
     options_shown: bool = True
     corrections: Count = 0
     """How often the model gets another try after an unreadable answer."""

@@ -46,14 +46,14 @@ def _timestamp(text: str) -> Finding | None:
 
 _SENDER = re.compile(r"(?:league_manager(?::.+)?|(?:referee|player):.+)")
 OTHER_MANAGERS = ("manager", "league")
-"""The first word of `sender` of managers by others."""
+"""The first word of `sender` of third-party managers."""
 _OTHER_ROLES = ("players:", *(f"{role}:" for role in OTHER_MANAGERS))
 
 
 def _sender(text: str) -> Finding | None:
     if _SENDER.fullmatch(text):
         return None
-    # Agents by others send "players:ID", "manager:ID", "league:ID", and a name without a role.
+    # Third-party agents send "players:ID", "manager:ID", "league:ID", and a name without a role.
     is_usual = text.startswith(_OTHER_ROLES) or (text != "" and ":" not in text)
     detail = f'{text!r} is not a sender; use "league_manager", "referee:ID" or "player:ID"'
     return Finding("E008", detail, is_usual, "league_manager, referee:{id} or player:{id}")
@@ -129,14 +129,14 @@ def _assigned_id(prefix: str) -> Rule:
     def rule(text: str) -> Finding | None:
         if pattern.fullmatch(text):
             return None
-        # Managers by others assign ids of other shapes; any id works that is not empty.
+        # Third-party managers assign ids of other shapes; any id works that is not empty.
         detail = f'{text!r} is not an id such as "{prefix}01"'
         return Finding("E008", detail, lenient=text != "", expected=f"{prefix}{{number}}")
 
     return rule
 
 
-# Any code will do, not only those of the catalogue: agents by others have codes of their own.
+# Any code will do, not only those of the catalogue: third-party agents have codes of their own.
 _ERROR_CODE = re.compile("E[0-9]{3}")
 
 

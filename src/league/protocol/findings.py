@@ -5,11 +5,13 @@ agent from its registration to the start of the league; `league check` and `leag
 begin. All of them tell people the same sentences, which are made here.
 
 A finding is a *trouble* if the agent would lose its matches, or get none, as it is. Everything else is for information.
-An agent that answers at all, also with an error, is never said to be out of reach.
+An agent that answers at all, also with an error, is never said to be out of reach. No document has our ping: that an
+agent breaks over it is a remark, and no trouble.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -20,7 +22,7 @@ _MOVED: Final = range(300, 400)
 _WITHOUT_CREDENTIALS: Final = ": let requests in without credentials; our token is in the message, as auth_token"
 _BUSY: Final = ": it is busy, and is asked again"
 _REMEDIES: Final = {
-    401: _WITHOUT_CREDENTIALS,
+    401: f"{_WITHOUT_CREDENTIALS}. Or play by `league player --ask mcp+URL`, with its token in LEAGUE_MCP_TOKEN",
     403: _WITHOUT_CREDENTIALS,
     404: ": nothing is served at this path. Register the path that takes messages, usually /mcp",
     405: ": this path does not take POST. Serve POST there, or register the path that does",
@@ -28,6 +30,17 @@ _REMEDIES: Final = {
     503: _BUSY,
 }
 """What to do about a status, as the end of a sentence."""
+
+
+_MAY_PLAY: Final = (
+    "No document has this probe, and it may play well all the same; if it does not, look into the log of the agent"
+)
+_VARYING: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
+
+
+def alike(words: str) -> str:
+    """Return words without ids and times, which differ between two answers that say the same."""
+    return _VARYING.sub("#", words)
 
 
 class OfferedTools(Struct, frozen=True):
@@ -71,6 +84,8 @@ class Findings(Struct, frozen=True):
     """Why nobody answered, in words."""
     is_refused: bool = False
     """Nobody listens there, as the system says; otherwise somebody may only be slow."""
+    hangs_up: bool = False
+    """Somebody took the connection, and closed it without an answer."""
     unusable: str = ""
     """Why its answer could not be read, as the end of a sentence about it."""
     status: int = 200
@@ -97,12 +112,12 @@ class Findings(Struct, frozen=True):
     def is_trouble(self) -> bool:
         """True if the agent cannot play, or conduct a match, as it is."""
         if self.failure or self.location or self.unusable:
-            return True
+            return not self.hangs_up
         if self.tools is not None:
             return self.is_player and not self.tools.choice
         if _REMEDIES.get(self.status) == _BUSY:
             return False
-        return self.status in _REMEDIES or self.status >= 500 or not self.is_json
+        return self.status in _REMEDIES or (self.status < 500 and not self.is_json)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -111,6 +126,8 @@ class Findings(Struct, frozen=True):
 
     def in_words(self) -> str:
         """Return what its author and the operator should know, in full sentences; nothing if all is as usual."""
+        if self.hangs_up:
+            return f"the agent at {self.endpoint} does not answer a ping ({self.failure}). {_MAY_PLAY}"
         if self.failure:
             return (
                 f"nobody answers at {self.endpoint}: {self.failure}. Start the agent, or give the address at which it "
@@ -134,7 +151,7 @@ class Findings(Struct, frozen=True):
             place = self.location or "nowhere"
             remedy = f" and sends us to {place}, on another server or in a circle: register the right address"
         elif not remedy and status >= 500:
-            remedy = f"{self._quoted()}: its own code failed. Look into the log of the agent"
+            remedy = f"{self._quoted()} when it is pinged. {_MAY_PLAY}"
         elif not remedy and not self.is_json:
             remedy = f", but{self._quoted()} is not JSON. Answer with a JSON object"
         elif not remedy and self.is_empty and self.is_player:
@@ -152,9 +169,9 @@ class Findings(Struct, frozen=True):
         return f' "{self.quote}"'
 
 
-def unanswered(endpoint: str, failure: str, *, is_refused: bool = False) -> Findings:
+def unanswered(endpoint: str, failure: str, *, is_refused: bool = False, hangs_up: bool = False) -> Findings:
     """Return the findings of a probe that nobody answered."""
-    return Findings(endpoint, failure=failure, is_refused=is_refused)
+    return Findings(endpoint, failure=failure, is_refused=is_refused, hangs_up=hangs_up)
 
 
 def unusable(endpoint: str, why: str) -> Findings:

@@ -171,7 +171,7 @@ def _unwrapped(call: RpcCall) -> RpcCall:
 
 
 def joined_halves(content: object) -> dict[str, Any] | None:
-    """Join a message that came as `envelope` and `payload`; None if it did not. Any: JSON by others."""
+    """Join a message that came as `envelope` and `payload`; None if it did not. Any: third-party JSON."""
     if not isinstance(content, dict) or "message_type" in content:
         return None
     envelope = content.get("envelope")

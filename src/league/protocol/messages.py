@@ -81,7 +81,7 @@ class OpenRequest(Message, kw_only=True, frozen=True):
 
 
 class MemberRequest(OpenRequest, kw_only=True, frozen=True):
-    """A message from a manager or a referee to a player or a referee. Agents by others may leave out the envelope, as
+    """A message from a manager or a referee to a player or a referee. Third-party agents may leave out the envelope, as
     the examples of one document do."""
 
     auth_token: Annotated[Token | None, SAID] = None
@@ -118,6 +118,7 @@ class RegisterResponse(Reply, kw_only=True, frozen=True):
     league_id: Text | None = None
     token_scheme: Text | None = None
     assignment_digest: Text | None = None
+    manager_key: Text | None = None
     manager_endpoints: list[Text] | None = None
     error_code: ErrorCode | None = None
     error_name: Text | None = None
@@ -135,7 +136,6 @@ class RefereeRegisterResponse(RegisterResponse, kw_only=True, frozen=True, tag="
 
 class LeagueRegisterResponse(RegisterResponse, kw_only=True, frozen=True, tag="LEAGUE_REGISTER_RESPONSE"):
     player_id: Annotated[AssignedPlayerId | UnsetType | None, SAID] = UNSET
-    receipts: Text | None = None
 
 
 # --- rounds and standings ---------------------------------------------------------------------------------------------
@@ -154,6 +154,8 @@ class RoundCompleted(MemberRequest, kw_only=True, frozen=True, tag="ROUND_COMPLE
     matches_played: Annotated[Count | None, SAID] = None
     next_round_id: Ordinal | None
     summary: Annotated[RoundSummary | None, SAID] = None
+    statement: Object | None = None
+    signature: Text | None = None
 
 
 class LeagueStandingsUpdate(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_STANDINGS_UPDATE"):
@@ -171,6 +173,8 @@ class LeagueCompleted(MemberRequest, kw_only=True, frozen=True, tag="LEAGUE_COMP
     champion: Champion
     final_standings: list[FinalRow]
     head: Head | None = None
+    statement: Object | None = None
+    signature: Text | None = None
 
 
 # --- a match ----------------------------------------------------------------------------------------------------------
@@ -194,7 +198,6 @@ class GameJoinAck(Reply, kw_only=True, frozen=True, tag="GAME_JOIN_ACK"):
     player_id: Annotated[Text | None, NEEDED] = None
     arrival_timestamp: Annotated[ReplyTimestamp | None, NEEDED] = None
     accept: bool
-    receipt: Text | None = None
 
 
 class ChooseParityCall(MemberRequest, kw_only=True, frozen=True, tag="CHOOSE_PARITY_CALL"):
@@ -211,7 +214,7 @@ class ChooseParityResponse(Reply, kw_only=True, frozen=True, tag="CHOOSE_PARITY_
     player_id: Annotated[Text | None, NEEDED] = None
     parity_choice: ParityChoice
     provenance: Object | None = None
-    receipt: Text | None = None
+    signature: Text | None = None
 
 
 class GameMoveCall(MemberRequest, kw_only=True, frozen=True, tag="GAME_MOVE_CALL"):
@@ -228,7 +231,7 @@ class GameMoveResponse(Reply, kw_only=True, frozen=True, tag="GAME_MOVE_RESPONSE
     player_id: Annotated[Text | None, NEEDED] = None
     move_data: MoveData
     provenance: Object | None = None
-    receipt: Text | None = None
+    signature: Text | None = None
 
 
 class GameOver(MemberRequest, kw_only=True, frozen=True, tag="GAME_OVER"):
@@ -274,7 +277,7 @@ class DrawRequest(Request, kw_only=True, frozen=True, tag="DRAW_REQUEST"):
     attempt: Ordinal
     choices: Object
     moves: list[Any] | None = None
-    receipts: Object | None = None
+    signatures: Object | None = None
     draw_seed: Text
     draw_commitment: Text
 
@@ -339,7 +342,7 @@ class GameError(OpenRequest, kw_only=True, frozen=True, tag="GAME_ERROR"):
 # --- acknowledgements in the JSON-RPC result (R-04) -------------------------------------------------------------------
 
 
-# Agents by others acknowledge in many ways. These are what our own agents send.
+# Third-party agents acknowledge in many ways. These are what our own agents send.
 class Acknowledgement(Reply, kw_only=True, frozen=True):
     status: Literal["ACKNOWLEDGED"]
     player_id: Text | None = None

@@ -49,7 +49,7 @@ class AgentMeta(Part, kw_only=True, frozen=True):
 
 class PlayerMeta(AgentMeta, kw_only=True, frozen=True):
     conditions: Object | None = None
-    receipts: Text | None = None
+    public_key: Text | None = None
 
 
 class RefereeMeta(AgentMeta, kw_only=True, frozen=True):
@@ -208,8 +208,7 @@ class ResultDetails(Part, kw_only=True, frozen=True):
     draw_commitment: Text | None = None
     draw_share: Text | None = None
     share_commitment: Text | None = None
-    receipts: Object | None = None
-    receipts_digest: Text | None = None
+    signatures: Object | None = None
 
 
 class Result(Part, kw_only=True, frozen=True):
@@ -218,22 +217,10 @@ class Result(Part, kw_only=True, frozen=True):
     details: Annotated[ResultDetails | None, NEEDED] = None
 
 
-class SignedChoice(Part, kw_only=True, frozen=True):
-    """A choice that a player made, with its receipt. Turn 0 is the answer to an invitation."""
-
-    turn: Count
-    choice: str
-    receipt: Text
-
-
 class QueryParams(Part, kw_only=True, frozen=True):
     player_id: Text | None = None
     round_id: Ordinal | None = None
     match_id: Text | None = None
-    attempt: Ordinal | None = None
-    why: Text | None = None
-    receipts: list[SignedChoice] | None = None
-    draw_commitment: Text | None = None
 
 
 class Head(Part, kw_only=True, frozen=True):

@@ -1,4 +1,4 @@
-"""Texts by others, made safe to keep and to show: tokens are masked, and no character controls a terminal.
+"""Third-party texts, made safe to keep and to show: tokens are masked, and no character controls a terminal.
 
 Theory of operation. `mask` searches a body for "tok", with which every token and the end of every `auth_token` begin.
 What stands before these letters is checked by looking behind. Nearly all tokens stand in a plain field, which two tests
@@ -129,7 +129,7 @@ LONGEST_EXCERPT = 80
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body by others as it is quoted: on one line, without tokens and control characters."""
+    """The beginning of a third-party body as it is quoted: on one line, without tokens and control characters."""
     text = mask(body[: 4 * LONGEST_EXCERPT]).decode(errors="replace")
     line = " ".join(text.split())
     if len(line) > LONGEST_EXCERPT:

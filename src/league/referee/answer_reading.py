@@ -30,11 +30,11 @@ from league.protocol.messages import (
     MatchResultAck,
     Message,
 )
+from league.protocol.signing.choices import LENGTH
 from league.referee.match import Match
 from league.referee.referee_context import quotable
 
 LONGEST_QUOTE = 100
-LONGEST_RECEIPT = 64
 ABOUT_REQUESTS = frozenset({"E034", "E035", "E036"})
 """Errors about a request that was not understood as one."""
 
@@ -44,14 +44,12 @@ class Valid(Struct, frozen=True):
 
     choice: str | None = None
     provenance: Provenance | None = None
-    receipt: str | None = None
+    signature: str | None = None
     talk: str = ""
 
 
 class Declined(Struct, frozen=True):
     """`accept: false`."""
-
-    receipt: str | None = None
 
 
 class Wrong(Struct, frozen=True):
@@ -98,7 +96,7 @@ class Question(Struct, frozen=True):
     players: Collection[str]
     """All players that ever played here (R-43)."""
     must_show_token: bool = False
-    """In `strict` everybody must, otherwise only players that declared receipts: their tokens are nobody else's."""
+    """In `strict` everybody must, otherwise only players that declared a key: their tokens are nobody else's."""
     replies: tuple[str, ...] = ()
     """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
     has_new_tokens: bool = False
@@ -250,7 +248,7 @@ class Question(Struct, frozen=True):
         if isinstance(message, GameJoinAck):
             if message.accept:
                 return _JOINED
-            return Declined(_bounded(message.receipt))
+            return Declined()
         game = self.match.game
         wire = game.wire
         if isinstance(message, GameMoveResponse) and message.move_data.move_type != wire.move_type:
@@ -276,21 +274,19 @@ class Question(Struct, frozen=True):
 
     def _valid(self, message: Message, choice: str) -> Valid:
         """Return a legal choice with what came with it."""
-        receipt = _bounded(getattr(message, "receipt", None))
+        signature = _bounded(getattr(message, "signature", None))
         provenance = getattr(message, "provenance", None)
         talk = ""
         if self.match.game.talk and isinstance(message, GameMoveResponse):
             talk = talk_in(message.move_data.talk, self.match.game)
         if provenance is not None:
             provenance = said(Provenance, provenance)
-        return Valid(choice, provenance, receipt, talk)
+        return Valid(choice, provenance, signature, talk)
 
 
-def _bounded(receipt: str | None) -> str | None:
-    """Return a receipt, or None for one that is too long to be one: the report passes all of them on."""
-    if receipt is None or len(receipt) > LONGEST_RECEIPT:
-        return None
-    return receipt
+def _bounded(signature: str | None) -> str | None:
+    """Return a signature, or None for a text that cannot be one: the report passes it on."""
+    return signature if signature is not None and len(signature) == LENGTH else None
 
 
 def _without_message(content: Content) -> Refused | MereAcknowledgement:

@@ -366,7 +366,7 @@ class Asking:
         # The crash may have come between the last fault and its consequence.
         if delay is None or self._seated.is_finally_wrong:
             is_reached = isinstance(last, WrongAnswer) or last.reached
-            self._lose(FinalFault(last.code, last.detail, is_reached), now)
+            self._lose(FinalFault(last.code, last.detail, is_reached), now, failed_at=last.at)
         elif delay and not self._seated.wrong:
             calls.deliver_at(self._delivery, min(last.at, now) + delay, now)
         else:
@@ -647,7 +647,7 @@ class Asking:
 
     def _tell(self, error: Fault, now: float) -> None:
         """Tell the player what went wrong. That it has lost is told when that is decided."""
-        if error.retry is None and self._asks_manager(error.code):
+        if error.retry is None and self._may_wait(error.code, self._charges.fault.reached):
             self._charges.unsent_error = error
         else:
             self._send_error(error, now)
@@ -714,7 +714,7 @@ class Asking:
             self._trouble.drop()
         if isinstance(answer, Declined):
             declined = FinalFault(DECLINED, "declined the invitation", reached=True)
-            self._end_at_fault(declined, now, answer.receipt)
+            self._end_at_fault(declined, now)
         elif assignment.fallbacks_refused and answer.provenance is not None and answer.provenance.fallbacks:
             self._refuse_fallback(answer.provenance, now)
         elif answer.choice is not None:
@@ -728,7 +728,7 @@ class Asking:
                     choice=answer.choice,
                     provenance=answer.provenance,
                     by_address=by_address,
-                    receipt=answer.receipt,
+                    signature=answer.signature,
                     talk=answer.talk,
                     took=self._time.took(now),
                 )
@@ -767,24 +767,28 @@ class Asking:
         self._answer = claim.answer
         return True
 
-    def _asks_manager(self, code: str) -> bool:
-        """True if the manager has a say before a fault of this kind is final."""
-        return code in MAY_WAIT and self._context.membership.agreement.asks_before_losses
+    def _may_wait(self, code: str, is_reached: bool) -> bool:
+        """True if the manager has a say before a fault of this kind is final, or the player may not have begun yet."""
+        if self._context.membership.agreement.asks_before_losses:
+            return code in MAY_WAIT
+        return code == "E009" and not is_reached
 
-    def _lose(self, fault: FinalFault, now: float) -> None:
+    def _lose(self, fault: FinalFault, now: float, failed_at: float | None = None) -> None:
         """Let the player lose by its last fault, unless the manager has the match wait."""
-        if fault.code in WITHOUT_TOKEN and self._asks_manager("E001"):
+        if fault.code in WITHOUT_TOKEN and self._may_wait("E001", True):
             # It may have no token yet: then the answer to its registration was lost, which is not its fault.
             detail = f"no {self._awaited} with its token; {REFUSED_BECAUSE}{fault.detail} ({fault.code})"
             fault = FinalFault("E001", quotable(detail), reached=True)
-        if not self._asks_manager(fault.code):
+        if not self._may_wait(fault.code, fault.reached):
             self._end_at_fault(fault, now)
             return
         self._charges.fault = fault
         if self._trouble is None:
             question = self._question
             self._trouble = Trouble(self._context, question.match, question.seat, self._decided, self._ask_again)
-        self._trouble.begin(fault.code, now)
+        if failed_at is None:
+            failed_at = now
+        self._trouble.begin(fault.code, failed_at, now)
 
     def _decided(self, now: float) -> None:
         self._end_at_fault(self._charges.fault, now)
@@ -809,7 +813,6 @@ class Asking:
         self,
         fault: FinalFault,
         now: float,
-        receipt: str | None = None,
         provenance: Provenance | None = None,
     ) -> None:
         if self._charges.unsent_error is not None:
@@ -820,7 +823,6 @@ class Asking:
             code=fault.code,
             detail=fault.detail,
             reached=fault.reached,
-            receipt=receipt,
             provenance=provenance,
         )
         self._context.happened(event)

@@ -82,7 +82,7 @@ def _is_ours(announced: AnnouncedMatch, context: RefereeContext) -> bool:
 
 
 def is_same(endpoint: str, here: str) -> bool:
-    """Are these the same agent? Managers by others write this machine's name in their own way."""
+    """Are these the same agent? Third-party managers write this machine's name in their own way."""
     theirs = place(endpoint)
     ours = place(here)
     # The port tells referees on one machine apart.
@@ -200,7 +200,7 @@ def take(
     """Journal a match, with its seed; the tokens stay beside the journal. An older attempt is dropped first."""
     older = context.docket.open.get(announced.match_id)
     dropped = None
-    # Managers by others do not count attempts.
+    # Third-party managers do not count attempts.
     attempt = announced.attempt or 1
     if older is not None:
         dropped = MatchDropped(at=now, **older.named, why=f"attempt {attempt} was assigned")
@@ -310,7 +310,7 @@ def _passes(announced: AnnouncedMatch, context: RefereeContext) -> Passes:
 
 
 def _new_token(context: RefereeContext) -> str:
-    """Return a token for a player to which a manager by others gave none."""
+    """Return a token for a player to which a third-party manager gave none."""
     # The player can only see that all our calls show the same token. So nobody else is shown it, neither its opponent
     # nor the manager.
     return tokens.mint(context.membership.agent_id, context.chance(TOKEN_BYTES))

@@ -54,7 +54,7 @@ from league.referee.assigned_matches import Passes, passes_of
 from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
 from league.referee.records import Records
-from league.referee.referee_context import DrawReport, RefereeContext, error_in, quotable
+from league.referee.referee_context import GuestReport, RefereeContext, error_in, quotable
 from league.referee.trouble import MAY_WAIT
 
 ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
@@ -114,7 +114,7 @@ class Conduct:
         self._errors = GameErrors(context, match)
         self._deliveries: list[Delivery] = []
         """GAME_OVER or the report, while it is under way."""
-        self._draw_report: DrawReport | None = None
+        self._guest_report: GuestReport | None = None
         self._is_dropped = False
 
     def proceed(self, now: float) -> None:
@@ -210,7 +210,7 @@ class Conduct:
         self.proceed(now)
 
     def _ask_for_share(self, now: float) -> None:
-        """Hand in all choices and our seed, until the manager answers with its share. We never draw alone instead."""
+        """Hand in the choices so far and our seed, until the manager answers with its share. We never draw alone."""
         if self._deliveries:
             return
         if not self.match.draws.is_requested:
@@ -224,7 +224,7 @@ class Conduct:
             _TO_MANAGER,
             address=lambda: membership.manager,
             on_end=self._share_came,
-            interpret=self._read_receipt,
+            interpret=self._read_answer,
             line=membership.line(),
         )
         self._deliveries.append(delivery)
@@ -292,18 +292,16 @@ class Conduct:
 
     def _report(self, now: float) -> None:
         """Send the report, word for word the same each time, until the manager's answer ends it."""
-        if self._deliveries or self._draw_report is not None:
+        if self._deliveries or self._guest_report is not None:
             return
-        guest = self._context.guest
-        round_name = self.match.taken.round_name
         report = referee_messages.report(self.match, self._context.membership.sender)
-        # Managers by others have different words for a draw: the report may have to be put in another one.
-        draw_report = guest.draw_report(report, round_name)
-        if draw_report is None:
-            self._send_report(guest.worded(report, round_name), now)
+        # A third-party manager may count a match as often as it is reported, and have a word of its own for a draw.
+        guest_report = self._context.guest.report(report, self.match.taken.round_name)
+        if guest_report is None:
+            self._send_report(report, now)
         else:
-            self._draw_report = draw_report
-            draw_report.begin(lambda later: self._send_report(draw_report.message(), later), now)
+            self._guest_report = guest_report
+            guest_report.begin(lambda later: self._send_report(guest_report.message(), later), now)
 
     def _send_report(self, message: Message, now: float) -> None:
         if self._is_dropped:
@@ -317,24 +315,24 @@ class Conduct:
             address=lambda: membership.manager,
             on_end=self._reported,
             on_attempt_failed=self._report_failed,
-            interpret=self._read_receipt,
+            interpret=self._read_answer,
             line=membership.line(),
         )
-        draw_report = self._draw_report
-        if draw_report is not None:
-            delivery.policy = draw_report.policy
-            delivery.compose = lambda *_: draw_report.message()
+        guest_report = self._guest_report
+        if guest_report is not None:
+            delivery.policy = guest_report.policy
+            delivery.compose = lambda *_: guest_report.message()
         self._deliveries = [delivery]
         self._context.calls.deliver([delivery], now)
 
-    def _read_receipt(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
+    def _read_answer(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
         """Tell the engine what the manager's answer to a report means."""
         registration = self._context.membership.registration
         code = error_in(content)
-        draw_report = self._draw_report
-        if draw_report is not None and code is None:
-            draw_report.accepted()
-        elif draw_report is not None and draw_report.is_refused_for_winner(content):
+        guest_report = self._guest_report
+        if guest_report is not None and code is None:
+            guest_report.accepted()
+        elif guest_report is not None and guest_report.is_refused_for_winner(content):
             return Interpretation(Reaction.CALL_AGAIN)
         if isinstance(content, Acknowledged):
             self._context.membership.record(content.deviations, now)
@@ -353,23 +351,32 @@ class Conduct:
         if failed.detail == "E012":
             trouble = f"the manager refused the report of {self.match.match_id} (E012), so this referee registers again"
         self._context.report_troubles[self.match.name] = trouble
+        if self._guest_report is not None:
+            self._guest_report.failure = failed.failure
 
     def _reported(self, delivery: Delivery, outcome: Ending, now: float) -> None:
         self._deliveries.clear()
-        draw_report = self._draw_report
-        if draw_report is not None and outcome is Ending.FAILED:
-            draw_report.failed(
-                lambda later: self._settle_report(draw_report.outcome or "ACCEPTED", later),
-                lambda later: self._send_report(draw_report.message(), later),
+        guest_report = self._guest_report
+        if guest_report is not None and outcome is Ending.FAILED:
+            guest_report.failed(
+                delivery.busy_s,
+                lambda later: self._settle_report(guest_report.outcome or "ACCEPTED", later),
+                lambda later: self._send_report(guest_report.message(), later),
                 now,
             )
         else:
-            answer = error_in(delivery.answer) or "ACCEPTED"
-            self._settle_report(answer, now, _corrections_in(delivery.answer))
+            answer = error_in(delivery.answer)
+            if guest_report is None or answer is not None:
+                self._settle_report(answer or "ACCEPTED", now, _corrections_in(delivery.answer))
+                return
+            guest_report.verify(
+                lambda wrong, later: self._settle_report(guest_report.outcome or "ACCEPTED", later, wrong),
+                now,
+            )
 
     def _settle_report(self, answer: str, now: float, corrected: tuple[str, ...] = ()) -> None:
         match = self.match
-        self._context.report_troubles.pop(match.name, None)
+        self._end_report()
         self._context.happened(
             ReportSettled(
                 at=now,
@@ -406,7 +413,12 @@ class Conduct:
         self._askings.clear()
         for delivery in self._deliveries:
             self._context.calls.drop(delivery, cancel=True)
+        self._end_report()
+
+    def _end_report(self) -> None:
         self._context.report_troubles.pop(self.match.name, None)
+        if self._guest_report is not None:
+            self._guest_report.end()
 
 
 _STEPS: Final[Mapping[Step, Callable[[Conduct, float], None]]] = {
@@ -547,8 +559,6 @@ def _fault(fault: PlayerFaulted) -> dict[str, object]:
         "turn": fault.turn,
         "detail": fault.detail,
     }
-    if fault.receipt is not None:
-        written["receipt"] = fault.receipt
     # Of a player that gave a wrong answer, everybody knows that it can be reached.
     if fault.reached and fault.code in MAY_WAIT:
         written["reached"] = True

@@ -9,7 +9,7 @@ league that is over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from league.calling.line import OpenBook, PlainBook
@@ -22,6 +22,7 @@ from league.events import (
     LeagueEnded,
     MatchBegun,
     MatchDropped,
+    ReportSettled,
     Withdrawn,
 )
 from league.machine import (
@@ -38,8 +39,9 @@ from league.machine import (
     RecordRequest,
     Refusal,
     Step,
+    Watch,
 )
-from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, Membership
+from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, MayPlay, Membership
 from league.protocol import tokens
 from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
@@ -62,6 +64,7 @@ from league.protocol.messages import (
 from league.protocol.parts import AnnouncedMatch, RefereeMeta
 from league.referee import assigned_matches, posted_answers
 from league.referee.conduct import Conduct
+from league.referee.live import LiveNews
 from league.referee.match import Docket, Match
 from league.referee.records import Records
 from league.referee.referee_context import (
@@ -82,13 +85,13 @@ ACKS: Mapping[str, type[Message]] = {
 """The messages that a manager may send us, and how each is acknowledged."""
 NO_CONVERSATION = "conv-unknown"
 """The conversation of a message that names none."""
-NO_MATTER_OF_MATCHES = frozenset({DeviationRecorded, ConventionLearned})
+NO_MATTER_OF_MATCHES = frozenset({Event, DeviationRecorded, ConventionLearned})
 ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
 
 
 class RefereeDesk(RoleMachine):
     """A referee. Everything that survives a crash is in its docket and its membership. `find_key` returns the enrolment
-    key of a league that wants one. `open_book` and `open_guest` are the gateway to agents by others; without them the
+    key of a league that wants one. `open_book` and `open_guest` are the gateway to third-party agents; without them the
     referee speaks the documents alone."""
 
     def __init__(
@@ -99,7 +102,9 @@ class RefereeDesk(RoleMachine):
         secrets: Mapping[str, str] | None = None,
         settings: RefereeSettings | None = None,
         *,
+        wished_id: str = "",
         find_key: FindKey = lambda _: None,
+        may_play: MayPlay = lambda _: False,
         open_book: OpenBook = PlainBook,
         open_guest: OpenGuest = NoGuest,
     ) -> None:
@@ -120,11 +125,14 @@ class RefereeDesk(RoleMachine):
             settings,
             self._docket,
         )
-        self._membership = context.membership = Membership(meta, manager_endpoint, context, find_key=find_key)
+        self._membership = context.membership = Membership(
+            meta, manager_endpoint, context, wished_id=wished_id, find_key=find_key, may_play=may_play
+        )
         self._records = Records(context)
         self._guest = context.guest = open_guest(context, self._announced, self._begin_waiting)
         self._capacity = meta.max_concurrent_matches or 1
         self._conducts: dict[str, Conduct] = {}
+        self._live = LiveNews(context)
         self._early = EarlyLetters(self._membership, self._take)
         self._status = StatusPoll(
             context,
@@ -200,6 +208,17 @@ class RefereeDesk(RoleMachine):
             "conventions": conventions,
         }
 
+    @property
+    def managers(self) -> Sequence[str]:
+        """The endpoints of our managers."""
+        return self._membership.managers.known
+
+    def moved(self, endpoint: str, now: float) -> Step:
+        """Register again: others reach us at this endpoint from now on."""
+        self._step = Step()
+        self._membership.move(endpoint, now, registers=self.state != "SHUTDOWN")
+        return self._conclude(now)
+
     def resume(self, now: float) -> Step:
         self._step = Step()
         self._membership.registration.resume(now)
@@ -226,8 +245,10 @@ class RefereeDesk(RoleMachine):
         if isinstance(content, RecordRequest):
             self._reply(letter, self._record(content))
         elif isinstance(content, Ping):
+            if isinstance(content, Watch) and self._membership.is_managers(content.token):
+                self._live.watch(content.match_ids, now)
             held = tuple((match.match_id, match.attempt) for match in self._docket.open.values())
-            self._reply(letter, Pong(held))
+            self._reply(letter, Pong(held, is_live=True))
         elif isinstance(content, Inquiry):
             self._reply(letter, self._inform(content, now))
         elif isinstance(content, Unsealed):
@@ -263,7 +284,7 @@ class RefereeDesk(RoleMachine):
         )
 
     def _offered(self, inquiry: Inquiry, now: float) -> Information:
-        """Take a match that a manager by others gives us outside an announcement."""
+        """Take a match that a third-party manager gives us outside an announcement."""
         # Like any announcement, it has to show the manager's token.
         read = self._guest.read_assignment(inquiry, now)
         self._check_manager(read, now)
@@ -277,7 +298,7 @@ class RefereeDesk(RoleMachine):
         token = None
         if isinstance(content, Unsealed):
             token = content.field("auth_token")
-        elif isinstance(content, RecordRequest):
+        elif isinstance(content, RecordRequest | Watch):
             token = content.token
         if isinstance(token, str) and self._membership.is_managers(token):
             return tokens.MANAGER
@@ -312,9 +333,9 @@ class RefereeDesk(RoleMachine):
         self._membership.record(read.deviations, now)
         if isinstance(message, RoundAnnouncement):
             self._announced(message, now, read.round_name)
-            self._guest.announced()
         elif isinstance(message, LeagueCompleted):
             self._league_ended(message, now)
+        self._guest.heard(message, now)
         return self._acknowledged(message, now)
 
     def _check_sender(self, read: Unsealed, now: float) -> None:
@@ -413,6 +434,8 @@ class RefereeDesk(RoleMachine):
         if self.state in ("INIT", "SHUTDOWN"):
             return
         self._status.stop()
+        if isinstance(event, LeagueEnded):
+            self._settle_reported(now)
         self._drop_all("the league is over", now)
         self._happened(event)
 
@@ -431,12 +454,24 @@ class RefereeDesk(RoleMachine):
             self._happened(MatchDropped(at=now, **match.named, why=why))
             self._stop(match.match_id)
 
+    def _settle_reported(self, now: float) -> None:
+        """A third-party manager that ends its league has counted what is reported, whether we know it or not."""
+        if self._membership.agreement.derived_tokens:
+            return
+        for match in list(self._docket.open.values()):
+            if match.next_step == "REPORT":
+                self._happened(ReportSettled(at=now, match_id=match.match_id, attempt=match.attempt, answer="ACCEPTED"))
+                self._stop(match.match_id)
+
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def _begin_waiting(self, now: float) -> None:
         """Begin waiting matches as long as there is a place."""
         docket = self._docket
-        while docket.queue and len(docket.running) < self._capacity and (match := docket.next) is not None:
+        while docket.queue and len(docket.running) < self._capacity:
+            match = docket.next(self._guest.may_begin)
+            if match is None:
+                break
             self._happened(
                 MatchBegun(
                     at=now,

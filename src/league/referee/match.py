@@ -77,8 +77,8 @@ class Seated(Struct):
     """How its choices came about, as far as it says so."""
     refused: AnswerRefused | None = None
     """The last answer that came in its name as a request and was refused."""
-    receipts: dict[int, str] = {}
-    """Its receipts by turn."""
+    signature: str | None = None
+    """Its last signature, which covers all its choices."""
     spent: float = 0.0
     """Seconds it has taken for its choices, in games with a clock."""
 
@@ -317,8 +317,8 @@ class Match:
         seat = self._settled(event.player_id)
         if event.provenance is not None:
             self.seated[seat].add(event.provenance)
-        if event.receipt is not None:
-            self.seated[seat].receipts[event.turn] = event.receipt
+        if event.signature is not None:
+            self.seated[seat].signature = event.signature
         if event.talk:
             self.course.talk.append(Spoken(event.turn, seat, event.talk))
         if event.took:
@@ -443,13 +443,12 @@ class Docket:
         """Return the newest attempt of a match we were given; 0 for none."""
         return self._attempts.get(match_id, 0)
 
-    @property
-    def next(self) -> Match | None:
-        """The first waiting match that can be played."""
+    def next(self, may_begin: Callable[[Match], bool]) -> Match | None:
+        """Return the first waiting match that can be played."""
         # A match without addresses does not hold up those behind it.
         for match_id in self.queue:
             match = self.open[match_id]
-            if match.is_located:
+            if match.is_located and may_begin(match):
                 return match
         return None
 

@@ -100,7 +100,7 @@ class Records:
             counts = {}
             for name in ZEROS:
                 count = row.get(name)
-                # A table by others may hold anything: a bad count is shown as zero.
+                # A third-party table may hold anything: a bad count is shown as zero.
                 if _is_count(count):
                     counts[name] = count
             self._rows[row["player_id"]] = counts

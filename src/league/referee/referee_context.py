@@ -9,7 +9,7 @@ from typing import Protocol
 from league.calling.delivery import Policy
 from league.calling.role import Context
 from league.events import PlayerDeviated
-from league.machine import Content, Information, Inquiry, Refusal
+from league.machine import Content, Failure, Information, Inquiry, Refusal
 from league.membership import Membership
 from league.protocol import tokens
 from league.protocol.envelope import Profile, Unsealed
@@ -43,7 +43,7 @@ class RefereeSettings:
     players: Mapping[str, str] = field(default_factory=dict)
     agents_config: Callable[[], Information | Refusal] | None = None
     draw_as: str | None = None
-    """The winner of a draw in reports to managers by others; "null" for none, None to find out."""
+    """The winner of a draw in reports to third-party managers; "null" for none, None to find out."""
     trusts_addresses: bool = False
     """`--trust class` of a referee whose manager derives no tokens, so that it cannot say what proves an answer."""
     opening: Opening = lambda _: ()
@@ -55,7 +55,7 @@ class RefereeSettings:
 
 
 class Guest(Protocol):
-    """What a referee does beyond the documents under a manager by others."""
+    """What a referee does beyond the documents under a third-party manager."""
 
     @property
     def trouble(self) -> str:
@@ -67,8 +67,14 @@ class Guest(Protocol):
     def seek(self, now: float) -> None:
         """A match may have come without its players' addresses."""
 
-    def announced(self) -> None:
-        """Our manager announces matches by itself."""
+    def heard(self, message: Message, now: float) -> None:
+        """Our manager has sent a message by itself."""
+
+    def may_begin(self, match: Match) -> bool:
+        """Return whether it is time for a match."""
+
+    def awaits(self, player_id: str, now: float) -> bool:
+        """True if a player that refuses connections loses nothing by it yet."""
 
     def end(self) -> None:
         """The league is over for us."""
@@ -79,22 +85,23 @@ class Guest(Protocol):
     def assigned(self, method: str, now: float) -> None:
         """A match was taken that came by this method."""
 
-    def worded(self, report: MatchResultReport, round_name: str) -> Message:
-        """Return a report as our manager can read it."""
-
-    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
-        """Return the conversation about a draw, for which managers by others have different words; None if there is
-        nothing to find out."""
+    def report(self, report: MatchResultReport, round_name: str) -> GuestReport | None:
+        """Return the conversation about a report; None if the manager is ours, and reads what the documents say."""
 
 
-class DrawReport(Protocol):
-    """One report of a draw to a manager by others, until the manager's answer ends it."""
+class GuestReport(Protocol):
+    """One report to a third-party manager, until the manager's answer ends it."""
 
+    failure: Failure | None
+    """How the last call failed; None while the manager was only busy."""
     outcome: str
     """How the report ended, if not by an answer to it."""
 
     def begin(self, then: Callable[[float], None], now: float) -> None:
-        """Note what is counted before the report, and go on."""
+        """Go on when it is this report's turn, and when it is noted what is counted before it."""
+
+    def end(self) -> None:
+        """The report is settled, or dropped."""
 
     def message(self) -> Message:
         """Write the report for the next call."""
@@ -105,13 +112,22 @@ class DrawReport(Protocol):
     def accepted(self) -> None:
         """The manager took the report."""
 
+    def verify(self, then: Callable[[tuple[str, ...], float], None], now: float) -> None:
+        """Go on with what the manager's table has instead of the result, if it differs."""
+
     @property
     def policy(self) -> Policy:
-        """How often the report is repeated by itself."""
+        """How long an answer is waited for."""
 
-    def failed(self, counted: Callable[[float], None], again: Callable[[float], None], now: float) -> None:
+    def failed(
+        self,
+        busy_s: float,
+        counted: Callable[[float], None],
+        again: Callable[[float], None],
+        now: float,
+    ) -> None:
         """The report got no answer, or one that says nothing: say later whether it was counted, or is to be sent
-        again."""
+        again. `busy_s`: how long a busy manager wants to be left alone."""
 
 
 class NoGuest:
@@ -128,8 +144,14 @@ class NoGuest:
     def seek(self, now: float) -> None:
         pass
 
-    def announced(self) -> None:
+    def heard(self, message: Message, now: float) -> None:
         pass
+
+    def may_begin(self, match: Match) -> bool:
+        return True
+
+    def awaits(self, player_id: str, now: float) -> bool:
+        return False
 
     def end(self) -> None:
         pass
@@ -144,17 +166,14 @@ class NoGuest:
     def assigned(self, method: str, now: float) -> None:
         pass
 
-    def worded(self, report: MatchResultReport, round_name: str) -> Message:
-        return report
-
-    def draw_report(self, report: MatchResultReport, round_name: str) -> DrawReport | None:
+    def report(self, report: MatchResultReport, round_name: str) -> GuestReport | None:
         return None
 
 
 @dataclass(slots=True)
 class RefereeContext(Context):
     """The shared parts of a referee: `docket` holds all matches, `membership` who we are and who our manager is,
-    `guest` speaks with managers by others."""
+    `guest` speaks with third-party managers."""
 
     settings: RefereeSettings
     docket: Docket
@@ -197,7 +216,7 @@ OpenGuest = Callable[[RefereeContext, Take, Callable[[float], None]], Guest]
 
 
 def quotable(detail: str) -> str:
-    """Return a text by others as we keep and repeat it: short, on one line, and without tokens."""
+    """Return a third-party text as we keep and repeat it: short, on one line, and without tokens."""
     text = tokens.hidden_in(detail)
     # Nearly all texts are printable; in the others a control character is shown as its escape.
     if not text.isprintable():

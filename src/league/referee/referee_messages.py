@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from league.events import Event
-from league.games import draw, evidence
+from league.games import draw
 from league.games.contract import Seat
 from league.games.wire_fields import move_request
 from league.protocol import timestamps
@@ -40,10 +40,6 @@ from league.referee.match import Match
 JOIN: Final = "GAME_JOIN_ACK"
 LARGEST_REPORT: Final = MESSAGE_LIMIT - 512
 """With its token and the request around it, it is no larger than a manager accepts (R-24)."""
-LARGEST_RECEIPTS: Final = 4_096
-"""The largest list of receipts, in bytes, that goes into a report; its manager fetches a larger one (section 9.6)."""
-FEW_TURNS: Final = 20
-"""The receipts of this many turns are never too large."""
 _ROLES: Final[tuple[Literal["PLAYER_A"], Literal["PLAYER_B"]]] = (
     "PLAYER_A",
     "PLAYER_B",
@@ -63,7 +59,7 @@ def commitment(match: Match) -> str:
 
 
 def draw_request(match: Match, sender: str, now: float) -> DrawRequest:
-    """Write what the manager must hold before it gives us its share of the draw."""
+    """Write what the manager must hold before it gives us its share of the draws."""
     assignment = match.taken
     handed_in = match.game.wire.details(match.course.position, assignment.players, False)
     choices = handed_in["choices"]
@@ -76,7 +72,7 @@ def draw_request(match: Match, sender: str, now: float) -> DrawRequest:
         attempt=assignment.attempt,
         choices=choices,
         moves=moves if isinstance(moves, list) else None,
-        receipts=_listed_receipts(match) or None,
+        signatures=_signatures(match) or None,
         draw_seed=assignment.seed,
         draw_commitment=commitment(match),
     )
@@ -233,9 +229,9 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
     decided = match.decided
     assignment = match.taken
     assert decided is not None
-    # Commitment and receipts follow from the events of the match: the record does not need them twice.
+    # Commitment and signatures follow from the events of the match: the record does not need them twice.
     details = msgspec.convert(
-        {**decided.details, "draw_commitment": commitment(match), **_receipts(match)},
+        {**decided.details, "draw_commitment": commitment(match), "signatures": _signatures(match) or None},
         ResultDetails,
     )
     return MatchResultReport(
@@ -253,26 +249,13 @@ def _report(match: Match, sender: str, record: list[Event] | None) -> MatchResul
     )
 
 
-def _listed_receipts(match: Match) -> dict[str, list[str | None]]:
-    """Return the players' receipts, turn by turn; nothing if there is none."""
-    first, second = match.seated
-    turns = max((*first.receipts, *second.receipts), default=0)
-    if not turns:
-        return {}
+def _signatures(match: Match) -> dict[str, str]:
+    """Return the last signature of each player that signs."""
     return {
-        player_id: [seated.receipts.get(turn) for turn in range(1, turns + 1)]
+        player_id: seated.signature
         for player_id, seated in zip(match.taken.players, match.seated, strict=True)
+        if seated.signature is not None
     }
-
-
-def _receipts(match: Match) -> dict[str, object]:
-    """Return the receipts for a report; a list that is too large for it as its digest."""
-    receipts = _listed_receipts(match)
-    if not receipts:
-        return {}
-    if match.turn > FEW_TURNS and len(msgspec.json.encode(receipts)) > LARGEST_RECEIPTS:
-        return {"receipts_digest": evidence.receipts_digest(receipts)}
-    return {"receipts": receipts}
 
 
 def valid_choices(match: Match, seat: Seat) -> list[str]:

@@ -7,7 +7,8 @@
 `Asking` begins this with the fault that would be final, and makes the calls to the player; this file asks the manager
 and keeps the pause. The match does not change meanwhile: same attempt, same turn, same position, and nobody else hears
 of it. Nothing here survives a crash. After a restart the last failed attempt is in the journal, so the manager is
-asked again; the manager's own journal knows how long the match may wait.
+asked again; the manager's own journal knows how long the match may wait. If this referee or the manager was away, the
+player may be back before its loss is allowed: then it is asked once more first.
 
 What must never happen: a loss by one of these faults that the manager did not allow, if both sides declared that it is
 asked; a second question to a player while the first is open; a pause that ends without an answer or another question.
@@ -32,6 +33,8 @@ from league.referee.referee_context import RefereeContext, error_in, quotable
 MAY_WAIT: Final = frozenset({"E001", "E009", "E045"})
 """Faults of a player that gave no answer: somebody else may be the cause."""
 ASK_AGAIN_S: Final = 5.0
+OUTDATED_S: Final = 15.0
+"""An attempt that failed longer ago says little about the player."""
 _TO_MANAGER: Final = Policy(
     EXCHANGES["MATCH_TROUBLE"].limit_s,
     EXCHANGES["MATCH_TROUBLE"].retries,
@@ -61,13 +64,23 @@ class Trouble:
         self._on_decided = on_decided
         self._on_ask_again = on_ask_again
         self._code = ""
+        self._failed_at = 0.0
+        self._is_confirmed = False
+        """True if an outdated failure was followed by another attempt."""
+        self._endpoint = ""
+        """Where the player was when the attempt failed: it may have another address by now."""
         self._delivery: Delivery | None = None
 
-    def begin(self, code: str, now: float) -> None:
+    def begin(self, code: str, failed_at: float, now: float) -> None:
         """Ask the manager about a fault that would be final, until it answers."""
         self._code = code
+        self._failed_at = failed_at
+        self._endpoint = self._match.taken.endpoints[self._seat]
         player_id = self._match.taken.players[self._seat]
         membership = self._context.membership
+        if not membership.agreement.asks_before_losses:
+            self._await_start(player_id, now)
+            return
         self._delivery = Delivery(
             MANAGER,
             f"{self._match.name}/trouble/{player_id}",
@@ -87,6 +100,14 @@ class Trouble:
         if self._delivery is not None:
             self._context.calls.drop(self._delivery, cancel=True)
             self._delivery = None
+
+    def _await_start(self, player_id: str, now: float) -> None:
+        """Wait for a player that may not have begun yet; nobody is asked."""
+        if self._context.guest.awaits(player_id, now):
+            self._note("it has not begun to listen", now)
+            self._context.timers.set(self, now + ASK_AGAIN_S, self._on_ask_again)
+        else:
+            self._on_decided(now)
 
     def _question(self, now: float) -> Message:
         match = self._match
@@ -116,12 +137,18 @@ class Trouble:
         answer = delivery.answer
         response = answer.message if isinstance(answer, Unsealed) else None
         if not isinstance(response, MatchTroubleResponse) or response.decision == "decide":
-            self._on_decided(now)
+            has_moved = self._match.taken.endpoints[self._seat] != self._endpoint
+            is_outdated = has_moved or now >= self._failed_at + OUTDATED_S
+            if self._is_confirmed or not is_outdated:
+                self._on_decided(now)
+            else:
+                self._is_confirmed = True
+                self._on_ask_again(now)
             return
-        self._note(response, now)
+        self._note(response.reason or "", now)
         self._context.timers.set(self, now + ASK_AGAIN_S, self._on_ask_again)
 
-    def _note(self, response: MatchTroubleResponse, now: float) -> None:
+    def _note(self, why: str, now: float) -> None:
         """Record the pause, once for each question to the player."""
         match = self._match
         if match.seated[self._seat].is_awaited:
@@ -134,6 +161,6 @@ class Trouble:
                 phase=match.phase,
                 turn=match.turn,
                 code=self._code,
-                why=quotable(response.reason or ""),
+                why=quotable(why),
             )
         )

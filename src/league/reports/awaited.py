@@ -32,13 +32,8 @@ def waiting_sentence(manager: LeagueManager) -> str:
 
 def _parked(ledger: Ledger) -> Iterator[str]:
     """Why matches wait for the operator."""
-    parked = [ledger.matches[match_id] for match_id in ledger.in_play.parked]
-    failed = [match.match_id for match in parked if not match.disputed]
-    if failed:
-        yield f"every attempt to play {', '.join(failed)} failed"
-    for match in parked:
-        if match.disputed:
-            yield f"{match.match_id} is disputed ({match.disputed}), and league replay-match has it played again"
+    if ledger.in_play.parked:
+        yield f"every attempt to play {', '.join(ledger.in_play.parked)} failed"
 
 
 def _registrations(ledger: Ledger) -> str:
@@ -63,10 +58,8 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
     if sentence:
         yield sentence
     ledger = manager.ledger
-    for outage in ledger.outages.by_address.values():
-        yield f"Only their matches wait: {outage.reason}."
     silent = [
-        agent_id for agent_id in manager.not_answering if not ledger.roster.members[agent_id].attendance.withdrawn
+        agent_id for agent_id in manager.not_answering() if not ledger.roster.members[agent_id].attendance.withdrawn
     ]
     if silent:
         yield f"Not answering: {', '.join(silent)}."
@@ -78,5 +71,3 @@ def awaited(manager: LeagueManager) -> Iterator[str]:
             if waiting:
                 sentence += f"; it had to wait for {' and '.join(waiting)}"
             yield sentence
-    for match_id in ledger.in_play.reported:
-        yield f"{match_id}: reported from the address of its referee; it counts when the round ends"

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from league.manager.league_manager import LeagueManager
 from league.manager.standings import BY_NUMBER
-from league.reports.models import reported_provenance
 
 NOBODY_WON: Final = "nobody won: no player has a win or a point"
 _RULES: Final[Mapping[str, str]] = {
@@ -56,10 +55,10 @@ def has_winner(manager: LeagueManager) -> bool:
 
 def not_its_own(manager: LeagueManager, player_id: str) -> str:
     """How many choices of a player its language model did not make; empty if it made all of them."""
-    provenance = reported_provenance(manager, player_id)
-    if not provenance.fallbacks:
+    play = manager.ledger.sums.models.get(player_id)
+    if play is None or not play.fallbacks:
         return ""
-    return f"{provenance.fallbacks} of {provenance.choices} choices were not its own"
+    return f"{play.fallbacks} of {play.choices} choices were not its own"
 
 
 def champion_remarks(manager: LeagueManager, champion: str) -> list[str]:

@@ -60,7 +60,7 @@ class Journals:
     elsewhere: str | None = None
     place: Place | None = None
     seq: int = 0
-    """How many events the manager's journal holds, match records included."""
+    """How many events of the manager's journal were read, match records included."""
     players: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     """The events of players whose journals are at hand."""
 
@@ -201,7 +201,7 @@ class FoundJournals:
 
 
 def read_all(place: Place, match_id: str | None, letters: bool) -> FoundJournals:
-    """Read every journal at a place, which may be a folder."""
+    """Read every journal at a place, which may be a folder. With a match id, hardly anything of others is read."""
     places = journals_at(place)
     if not places:
         raise JournalError(f"there is no journal in {place}")
@@ -210,7 +210,8 @@ def read_all(place: Place, match_id: str | None, letters: bool) -> FoundJournals
     league_id = league_of(places)
     for journal_place in places:
         with open_for_reading(journal_place) as journal:
-            events = in_league(list(journal.events()), league_id)
+            read = list(journal.events()) if match_id is None else journal.events_about(match_id)
+            events = in_league(read, league_id)
             role = role_of(events, journal.meta.get("role"))
             # An agent that never registered has nothing to report.
             agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)
@@ -325,7 +326,7 @@ def replay(location: str | Place, until: int | None = None) -> ReplayedLeague:
         if until is not None and until > last:
             raise JournalError(f"{place} holds {last} events; there is no event {until}")
         # Read no further than requested: later events may be damaged.
-        events = [event for _, event in journal.events_after(0, until)]
+        events = list(journal.events(until))
         head = journal.head_at(len(events))
     manager = manager_after(events, place)
     manager.journal_head = lambda: head

@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from league.events import ResultAccepted
-from league.manager.excuses import declined
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
+from league.manager.ledger import ModelChoices
 from league.manager.roster import Member
-from league.protocol.experiment import Conditions, Provenance, said
+from league.protocol.experiment import Conditions
 
 MOST_FALLBACKS: Final = 0.2
 MOST_PROVIDER_ERRORS: Final = 0.1
 """A player with larger shares of such choices is not rated."""
-NOTHING: Final = Provenance(choices=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +51,8 @@ def models(manager: LeagueManager) -> tuple[ModelPlay, ...]:
 
 def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
     """How a language model played for this player; None if the player does not use one."""
-    total = reported_provenance(manager, player.agent_id)
-    matches = matches_of(manager, player.agent_id)
-    lost = player.attendance.model_pauses + sum(_is_declined(match, player.agent_id) for match in matches)
+    total = manager.ledger.sums.models.get(player.agent_id, ModelChoices())
+    lost = player.attendance.declined + total.lost
     if not player.conditions and not total.choices:
         return None
     # A declined choice appears in no referee's report, but the provider failed in it, too.
@@ -77,38 +73,13 @@ def model_play(manager: LeagueManager, player: Member) -> ModelPlay | None:
         tokens_estimated=total.tokens_estimated,
         thinking_s=thinking_s,
         waited_s=round(total.waited_s, 3),
-        not_rated="; ".join(_objections(choices, total.fallbacks, errors, len(player.conditions))),
+        not_rated=why_not_rated(choices, total.fallbacks, errors, len(player.conditions)),
     )
 
 
-def matches_of(manager: LeagueManager, player_id: str) -> Iterator[ScheduledMatch]:
-    """The matches of a player, played or not."""
-    for match_id in manager.ledger.matches_of.get(player_id, ()):
-        yield manager.ledger.matches[match_id]
-
-
-def reported_provenance(manager: LeagueManager, player_id: str) -> Provenance:
-    """How all choices of a player came about, as far as results in force say so."""
-    total = NOTHING
-    for match in matches_of(manager, player_id):
-        if not isinstance(match.result, ResultAccepted):
-            continue
-        reported = provenance_in(match.result.details, player_id)
-        if reported is not None:
-            total = total.plus(reported)
-    return total
-
-
-def provenance_in(details: Mapping[str, object], player_id: str) -> Provenance | None:
-    """How a player's choices in a match came about, by the details of its result, which may hold anything."""
-    by_player = details.get("provenance")
-    if not isinstance(by_player, dict):
-        return None
-    return said(Provenance, by_player.get(player_id))
-
-
-def _is_declined(match: ScheduledMatch, player_id: str) -> bool:
-    return isinstance(match.result, ResultAccepted) and player_id in declined(match.result, match.players)
+def why_not_rated(choices: int, fallbacks: int, errors: int, conditions: int = 1) -> str:
+    """Return why a model is not rated, in a league or a tournament; empty if it is."""
+    return "; ".join(_objections(choices, fallbacks, errors, conditions))
 
 
 def _objections(choices: int, fallbacks: int, errors: int, conditions: int) -> Iterator[str]:

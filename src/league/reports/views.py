@@ -15,13 +15,11 @@ from league.manager.roster import Member
 from league.protocol.experiment import written
 from league.reports import endings
 from league.reports.awaited import awaited
-from league.reports.evidence_words import BY_WORD
 
 Object = dict[str, Any]
 """A JSON object (Any: its values are whatever JSON holds)."""
 
 _STATUS = {"INIT": "registered", "REGISTERED": "registered", "ACTIVE": "playing", "SHUTDOWN": "finished"}
-_PROTEST = ("at", "attempt", "player_id", "why", "signed", "draw_commitment")
 _REFUSED = ("at", "request", "role", "name", "endpoint", "match_id", "code", "detail")
 _APPLICANT = ("applicant_id", "role", "display_name", "endpoint", "origin", "applied_at")
 
@@ -33,6 +31,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
     return {
         "league_id": ledger.settings.league_id,
         "title": ledger.settings.title,
+        "manager_key": ledger.manager_key,
         "game_type": ledger.settings.game_type,
         "state": ledger.state,
         "waiting": manager.waiting,
@@ -42,7 +41,7 @@ def league(manager: LeagueManager, journal_seq: int) -> Object:
         "rounds": len(ledger.rounds),
         "matches_completed": total - ledger.undecided,
         "matches_total": total,
-        "technical_losses": technical_losses(manager),
+        "technical_losses": ledger.sums.technical_losses,
         "champion": ledger.champion,
         "journal_seq": journal_seq,
         "head": msgspec.to_builtins(manager.journal_head()),
@@ -77,20 +76,10 @@ def standings(manager: LeagueManager) -> Object:
         "version": manager.ledger.standings.version,
         "standings": msgspec.to_builtins(manager.standings),
         "technical_losses": {player.agent_id: player.attendance.technical_losses for player in players},
-        "by_word": by_word(manager),
+        "by_word": list(manager.ledger.sums.by_word),
         "notes": list(endings.notes(manager)),
         "ending": endings.ending(manager),
     }
-
-
-def by_word(manager: LeagueManager) -> list[str]:
-    """The matches whose results nobody but their referees stands for (spec section 8.18)."""
-    match_ids = []
-    for match_id, match in manager.ledger.matches.items():
-        basis = match.basis
-        if basis is not None and basis.evidence in BY_WORD:
-            match_ids.append(match_id)
-    return match_ids
 
 
 def schedule(manager: LeagueManager) -> Object:
@@ -150,9 +139,7 @@ def match(manager: LeagueManager, match_id: str) -> Object | None:
     row |= {
         "unsigned": list(basis.unsigned) if basis else [],
         "doubt": basis.doubt if basis else "",
-        "protests": [fields(protest, _PROTEST) for protest in scheduled.serious_protests],
     }
-    row["disputed"] = scheduled.disputed or None
     row["refused"] = _refused_about(manager, match_id)
     result = scheduled.result
     if isinstance(result, ResultAccepted):
@@ -198,7 +185,7 @@ def agents(manager: LeagueManager) -> Object:
         ],
         "not_answering": [
             {"agent_id": agent_id, "since": since, "why": manager.probe_failures.get(agent_id)}
-            for agent_id, since in manager.not_answering.items()
+            for agent_id, since in manager.not_answering().items()
         ],
         "applicants": [fields(applicant, _APPLICANT) for applicant in applicants.waiting],
         "rejected": [fields(applicant, _APPLICANT) for applicant in applicants.rejected],
@@ -230,12 +217,3 @@ def status_of(member: Member) -> str:
 def fields(row: object, names: Sequence[str]) -> Object:
     """These attributes of an object, by name."""
     return {name: getattr(row, name) for name in names}
-
-
-def technical_losses(manager: LeagueManager) -> int:
-    """The number of matches that were decided by a player's fault."""
-    count = 0
-    for match in manager.ledger.matches.values():
-        if isinstance(match.result, ResultAccepted) and match.result.status == "TECHNICAL_LOSS":
-            count += 1
-    return count

@@ -15,6 +15,7 @@ import msgspec
 from league.events import EVENTS, Event
 from league.machine import Entry
 from league.protocol.strict_json import is_too_deep
+from league.storage.retired import translated
 
 
 class Journal(Protocol):
@@ -53,11 +54,22 @@ def decode(raw: bytes) -> Event:
         raise TypeError(f"{type(raw).__name__} instead of bytes")  # a database gives what it holds
     if is_too_deep(raw, MAX_DEPTH):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
-    # The union of all events is known only at run time; each decodes to its own class by its tag.
-    event: Event = _decoder().decode(raw)
+    try:
+        # The union of all events is known only at run time; each decodes to its own class by its tag.
+        event: Event = _decoder().decode(raw)
+    except msgspec.ValidationError:
+        event = _translated(raw)
     if not 0 <= event.at <= LATEST:
         raise ValueError(f"{event.at} is not a time")
     return event
+
+
+def _translated(raw: bytes) -> Event:
+    """Read an event that only earlier versions wrote; ValueError if it is none of those."""
+    meaning = translated(msgspec.json.decode(raw))
+    if isinstance(meaning, Event):
+        return meaning
+    return _decoder().decode(raw if meaning is None else msgspec.json.encode(meaning))
 
 
 @cache

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from league.storage import bounds, damage, formats
-from league.storage.chain import Examination, StoredRow, examine
+from league.storage.chain import StoredRow, examine
 from league.storage.journal import decode
 from league.storage.notices import JournalError, UnfitEventError
 from league.storage.urls import DatabasePlace
@@ -233,27 +233,8 @@ def _free_name(path: Path, suffix: str) -> Path:
 def open_readable(path: Path) -> sqlite3.Connection:
     """Open the journal at `path` for reading only; another process may be writing it.
 
-    A journal of an older format is read as if it had the newest; the file stays as it is.
+    One of an older format reads like the newest; the file stays as it is.
     """
-    with journal_errors(path, "read"):
-        connection = _open_unconverted(path)
-        try:
-            current = formats.current_form(connection)
-        except BaseException:
-            connection.close()
-            raise
-        if current is not connection:
-            connection.close()
-        return current
-
-
-def stored_format(path: Path) -> int:
-    """Return the format of the journal at `path`. JournalError if this version cannot read it."""
-    with journal_errors(path, "read"), closing(_open_unconverted(path)) as connection:
-        return formats.format_of(connection)
-
-
-def _open_unconverted(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}")
     with journal_errors(path, "read"):
@@ -267,15 +248,21 @@ def _open_unconverted(path: Path) -> sqlite3.Connection:
             return _checked(_connect(path, "ro&immutable=1", 5.0), path)
 
 
+def stored_format(path: Path) -> int:
+    """Return the format of the journal at `path`. JournalError if this version cannot read it."""
+    with journal_errors(path, "read"), closing(open_readable(path)) as connection:
+        return formats.format_of(connection)
+
+
 def check(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if this is anything but a journal that this version can read."""
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal")
-    problem = formats.newer_format(connection)
+    problem = formats.unreadable_format(connection)
     if problem:
         raise JournalError(f"{path} {problem}")
-    foreign_object = bounds.foreign_object(connection, (*SCHEMA, *formats.OLD_SCHEMA))
+    foreign_object = bounds.foreign_object(connection, SCHEMA)
     if foreign_object:
         raise JournalError(f"{path} was not made by this program: {foreign_object} is not part of a journal")
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -289,8 +276,7 @@ class SqliteRows:
 
     body_holds = "instr(body, ?) > 0"
 
-    def __init__(self, journal: Path | DatabasePlace, connection: sqlite3.Connection) -> None:
-        """`journal` is the file, or the database of which the connection has a copy."""
+    def __init__(self, journal: Path, connection: sqlite3.Connection) -> None:
         self._journal = journal
         self.connection = connection
         self._one_reads = Lock()
@@ -300,9 +286,7 @@ class SqliteRows:
             return self.connection.execute(query, values).fetchall()
 
     def damaged(self, why: object) -> str:
-        if isinstance(self._journal, Path):
-            return damaged(self._journal, why)
-        return damage.sentence(self._journal, why, _examine(self.connection).sound)
+        return damaged(self._journal, why)
 
     def close(self) -> None:
         with self._one_reads:
@@ -314,7 +298,7 @@ def backup(path: Path, target: Path) -> None:
     it holds the secrets too, since a league must be able to go on from it."""
     if target.exists():
         raise JournalError(f"{target} exists already; a backup never replaces a file")
-    with journal_errors(path, "read"), closing(_open_unconverted(path)) as source:
+    with journal_errors(path, "read"), closing(open_readable(path)) as source:
         copy_to(source, path, target)
 
 
@@ -359,26 +343,12 @@ def _verify(copy: sqlite3.Connection, path: Path) -> None:
 
 def damaged(path: Path, why: object) -> str:
     """Say what is wrong with a journal, how much of it is sound, and what to do."""
-    sound = why.seq - 1 if isinstance(why, UnfitEventError) else _sound(path)
-    return damage.sentence(path, why, sound)
-
-
-def _sound(path: Path) -> int:
-    try:
-        with closing(_connect(path, "ro", 5.0)) as connection:
-            return _examine(connection).sound
-    except (*DISK_ERRORS, OSError):
-        return 0
-
-
-def _examine(connection: sqlite3.Connection) -> Examination:
-    """Examine a journal of any format that this version can read."""
-    current = formats.current_form(connection)
-    try:
-        return examine(_stored_rows(current))
-    finally:
-        if current is not connection:
-            current.close()
+    sound = 0
+    written_by = ""
+    with suppress(*DISK_ERRORS, OSError), closing(_connect(path, "ro", 5.0)) as connection:
+        sound = why.seq - 1 if isinstance(why, UnfitEventError) else examine(_stored_rows(connection)).sound
+        written_by = formats.written_by(connection)
+    return damage.sentence(path, why, sound, written_by)
 
 
 def _stored_rows(connection: sqlite3.Connection) -> Iterator[StoredRow | None]:
@@ -393,13 +363,14 @@ def _stored_rows(connection: sqlite3.Connection) -> Iterator[StoredRow | None]:
 
 def verify_events(connection: sqlite3.Connection, journal: Path | DatabasePlace) -> None:
     """Raise JournalError if any event cannot be read, or is not as it was written."""
-    examination = _examine(connection)
+    examination = examine(_stored_rows(connection))
     if not examination.is_whole:
         raise JournalError(
             damage.sentence(
                 journal,
                 f"what follows event {examination.sound} is not as it was written",
                 examination.sound,
+                formats.written_by(connection),
             )
         )
 

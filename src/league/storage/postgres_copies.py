@@ -3,9 +3,7 @@
 A copy holds the same rows as its source, so its chain of digests is the same. A copy in a database is made in one
 transaction: it is whole, or it is not there.
 
-Steps from one format to the next are written for SQLite (formats.py). A journal of an older format in a database is
-copied into a temporary SQLite database and brought up to date there. Readers read that; a writer puts it back, and
-keeps the old schema under another name.
+A writer copies a journal of an older format into a new schema, and keeps the old one under another name.
 """
 
 from __future__ import annotations
@@ -31,35 +29,19 @@ COPY_S = 600.0
 
 def copy(source: Place, target: Place) -> None:
     """Copy a journal from a file or database into a file or database."""
-    with closing(_newest_form(source)) as connection:
+    with closing(_as_sqlite(source)) as connection:
         if isinstance(target, FilePlace):
             _into_file(connection, target.path)
         else:
             _into_database(connection, target)
 
 
-def _newest_form(place: Place) -> sqlite3.Connection:
-    """A connection to the journal in its newest form: the file itself, or a temporary copy."""
+def _as_sqlite(place: Place) -> sqlite3.Connection:
+    """A connection to the journal: to the file itself, or to a temporary copy."""
     if isinstance(place, FilePlace):
         return journal_files.open_readable(place.path)
-    tables = postgres_tables.open_tables(place)
-    if isinstance(tables, PostgresRows):
-        with closing(tables):
-            return _in_sqlite(tables)
-    return tables.connection
-
-
-def older_form(tables: PostgresRows) -> sqlite3.Connection:
-    """A journal of an older format in a database, brought up to date in a temporary SQLite database."""
-    copied = _in_sqlite(tables)
-    try:
-        copied.execute("BEGIN")
-        formats.migrate(copied)
-        copied.execute("COMMIT")
-    except BaseException:
-        copied.close()
-        raise
-    return copied
+    with closing(postgres_tables.open_tables(place)) as tables:
+        return _in_sqlite(tables)
 
 
 def _in_sqlite(tables: PostgresRows) -> sqlite3.Connection:
@@ -131,7 +113,8 @@ def upgrade(database: Database, place: DatabasePlace, meta: Mapping[str, str]) -
     old_format = int(meta[formats.FORMAT_KEY])
     if old_format == formats.FORMAT:
         return None
-    with closing(PostgresRows(place)) as tables, closing(older_form(tables)) as newest:
+    with closing(PostgresRows(place)) as tables, closing(_in_sqlite(tables)) as newest:
+        formats.migrate(newest)
 
         async def replace(connection: asyncpg.Connection) -> DatabasePlace:
             async with connection.transaction():

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from league.storage import damage, formats
 from league.storage.chain import Examination, StoredRow, examine
 from league.storage.journal import decode
-from league.storage.journal_files import SqliteRows
 from league.storage.notices import JournalError
 from league.storage.urls import DatabasePlace
 from league.version import __version__
@@ -248,26 +247,22 @@ class PostgresRows:
             yield None
 
     def damaged(self, why: object) -> str:
-        return damage.sentence(self._place, why, self.examine().sound)
+        meta = dict(self.rows("SELECT key, value FROM meta"))
+        return damage.sentence(self._place, why, self.examine().sound, meta.get(formats.WRITTEN_BY_KEY, ""))
 
     def close(self) -> None:
         self._database.close()
 
 
-def open_tables(place: DatabasePlace) -> PostgresRows | SqliteRows:
-    """Open a journal for reading. One of an older format is read as if it had the newest; it stays as it is."""
+def open_tables(place: DatabasePlace) -> PostgresRows:
+    """Open a journal for reading. One of an older format reads like the newest; it stays as it is."""
     tables = PostgresRows(place)
     try:
-        if _checked_format(tables, place) == formats.FORMAT:
-            return tables
-        from league.storage.postgres_copies import older_form  # imported here because hardly any journal needs it
-
-        newest = older_form(tables)
+        _checked_format(tables, place)
     except BaseException:
         tables.close()
         raise
-    tables.close()
-    return SqliteRows(place, newest)
+    return tables
 
 
 def stored_format(place: DatabasePlace) -> int:
@@ -288,7 +283,7 @@ def check(place: DatabasePlace, meta: Mapping[str, str]) -> int:
     if not stored.isdecimal():
         raise JournalError(f"{place} is a schema of another program, not a journal")
     if int(stored) > formats.FORMAT:
-        raise JournalError(f"{place} {formats.unknown_format(int(stored), meta.get(formats.WRITTEN_BY_KEY))}")
+        raise JournalError(f"{place} {formats.unknown_format(int(stored), meta.get(formats.WRITTEN_BY_KEY, ''))}")
     return int(stored)
 
 

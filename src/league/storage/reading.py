@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import msgspec
 
-from league.events import Event, MatchRecordKept
+from league.events import EVENTS, Event, MatchRecordKept
 from league.machine import JournalHead
-from league.storage import transcript, urls
-from league.storage.chain import StoredRow
+from league.protocol.strict_json import INT64_MAX
+from league.storage import damage, transcript, urls
+from league.storage.chain import StoredRow, digest_after, examine
 from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.transcript import LetterNote
@@ -60,13 +61,40 @@ class JournalReader:
         self._tables = tables
         self._rows = tables.rows
 
-    def events(self) -> Iterator[Event]:
-        """All durable events, in order."""
-        return (event for _, event in self.events_after(0))
+    def events(self, until: int | None = None) -> Iterator[Event]:
+        """All durable events in order, up to the newest at the time of the call, or until an earlier one.
+
+        A group is read when its digest fits: nobody is shown what was changed after it was written. If `until` cuts a
+        group, its first events cannot be checked; what follows may be damaged, and is not read.
+        """
+        last = self.last_seq if until is None else min(until, self.last_seq)
+        digest = b""
+        sound = 0
+        group: list[StoredRow] = []
+        decoded: list[Event] = []
+        for row in self.stored_rows(decoded.append, last):
+            seq = sound + len(group) + 1
+            if row is None or row.seq != seq:
+                self.read_chunk(seq - 1, 1)  # says what is wrong
+                raise JournalError(self._tables.damaged(f"event {seq} is missing"))
+            group.append(row)
+            if not row.digest:
+                continue
+            digest = digest_after(digest, [stored[:-1] for stored in group])
+            if digest != row.digest:
+                break
+            yield from decoded
+            sound = row.seq
+            group = []
+            decoded.clear()
+        if until is not None and sound + len(group) == last:
+            yield from decoded
+        elif group:
+            raise JournalError(self._tables.damaged(f"what follows event {sound} is not as it was written"))
 
     def events_after(self, seq: int, until: int | None = None) -> Iterator[tuple[int, Event]]:
-        """The durable events after that number, with their numbers, up to the newest at the time of the call, or until
-        an earlier one."""
+        """The durable events after that number, whether or not their digests fit, with their numbers: up to the newest
+        at the time of the call, or until an earlier one."""
         last = self.last_seq
         if until is not None:
             last = min(last, until)
@@ -77,19 +105,29 @@ class JournalReader:
             yield from chunk
             seq = chunk[-1][0]
 
-    def stored_rows(self) -> Iterator[StoredRow | None]:
-        """All events as stored, for a check of their chain; None where one cannot be read, and nothing follows it."""
-        query = "SELECT seq, entry, at, kind, body, digest FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+    def stored_rows(
+        self,
+        read: Callable[[Event], object] = lambda _: None,
+        until: int = INT64_MAX,
+    ) -> Iterator[StoredRow | None]:
+        """All events as stored, for a check of their chain; None where one cannot be read, and nothing follows it.
+        `read` gets each event as it was read."""
+        for row in self._raw_rows(until):
+            try:
+                read(decode(row.body))
+            except (ValueError, TypeError) as error:
+                if damage.is_later(self.meta.get("written_by", "")):
+                    raise JournalError(self._tables.damaged(f"event {row.seq} is unknown")) from error
+                yield None
+                return
+            yield row
+
+    def _raw_rows(self, until: int = INT64_MAX) -> Iterator[StoredRow]:
+        query = "SELECT seq, entry, at, kind, body, digest FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         after = 0
-        while rows := self._rows(query, (after, CHUNK)):
-            for row in map(StoredRow._make, rows):
-                try:
-                    decode(row.body)
-                except (ValueError, TypeError):
-                    yield None
-                    return
-                yield row
-                after = row.seq
+        while rows := self._rows(query, (after, until, CHUNK)):
+            yield from map(StoredRow._make, rows)
+            after = rows[-1][0]
 
     def read_chunk(self, after: int, limit: int) -> list[tuple[int, Event]]:
         """Up to `limit` durable events after that number."""
@@ -113,6 +151,21 @@ class JournalReader:
         rows = self._rows(query, (_names_match(match_id),))
         events = [self._decode(seq, body) for seq, body in rows]
         return [event for event in events if getattr(event, "match_id", None) == match_id]
+
+    def events_about(self, match_id: str) -> list[Event]:
+        """All events except those of other matches; of these only what tells of players that deviate, and the first,
+        which shows whose journal it is."""
+        if not examine(self._raw_rows()).is_whole:
+            return list(self.events())  # it says what is wrong
+        of_matches = ", ".join(f"'{kind}'" for kind in _OF_MATCHES)
+        holds = self._tables.body_holds
+        query = (
+            f"SELECT seq, body FROM events WHERE kind NOT IN ({of_matches}) OR {holds} "
+            f"OR (kind IN ('PlayerDeviated', 'MatchRecordKept') AND {holds}) "
+            f"OR seq = (SELECT min(seq) FROM events WHERE kind IN ({of_matches})) ORDER BY seq"
+        )
+        rows = self._rows(query, (_names_match(match_id), b'"PlayerDeviated"'))
+        return [self._decode(seq, body) for seq, body in rows]
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
@@ -219,6 +272,9 @@ class JournalReader:
             return decode(body)
         except (ValueError, TypeError) as error:
             raise JournalError(self._tables.damaged(f"event {seq} cannot be read: {error}")) from error
+
+
+_OF_MATCHES = [kind.__name__ for kind in EVENTS if "match_id" in kind.__struct_fields__]
 
 
 def _names_match(match_id: str) -> bytes:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import TextIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
+
+PUBLIC = ("addresses", "console", "display", "tables")
+"""The modules that other packages may import."""
 
 USAGE = 2
 """The exit status for wrong usage; 0 is success, 1 failure."""
@@ -80,6 +83,16 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=HelpFormatter, **settings)
+        self.removed_options: Mapping[str, str] = {}
+        """By options that earlier versions had, what to use instead."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        known, unknown = super().parse_known_args(args, namespace)
+        for argument in unknown:
+            option = argument.partition("=")[0]
+            if option in self.removed_options:
+                self.exit(USAGE, f"{self.prog}: {option} is gone: {self.removed_options[option]}\n")
+        return known, unknown
 
     @property
     def known_options(self) -> Iterable[str]:

@@ -70,11 +70,9 @@ def _on_route(family: int, place: tuple[Any, ...]) -> str | None:
     return None
 
 
-def host_name(text: str) -> str:
-    """Check a host name or address as it is written in a URL; ValueError if it is not one."""
-    if not text.isascii() or urlsplit(f"http://{text}:1/").netloc != f"{text}:1" or urlsplit(f"//{text}").port:
-        raise ValueError(text)
-    return text
+def host_of(url: str) -> str:
+    """Return the host of a URL."""
+    return urlsplit(url).hostname or ""
 
 
 def usual_manager() -> str:

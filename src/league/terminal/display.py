@@ -1,6 +1,6 @@
 """Text for people: in colours if the terminal has them, with lines broken between words at the terminal's width.
 
-Painted text carries its colour codes with it. Text by others is made harmless first, so it never carries any.
+Painted text carries its colour codes with it. Third-party text is made harmless first, so it never carries any.
 """
 
 from __future__ import annotations

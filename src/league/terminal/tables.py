@@ -1,4 +1,4 @@
-"""Text for terminals: tables, bars, and a live view of a league. Text by others is made harmless first."""
+"""Text for terminals: tables, bars, and a live view of a league. Third-party text is made harmless first."""
 
 from __future__ import annotations
 

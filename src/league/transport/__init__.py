@@ -1,1 +1,14 @@
 """Bytes to letters and back: the strict JSON-RPC codec, and what carries it."""
+
+PUBLIC = (
+    "broadcast_reading",
+    "http",
+    "http_call",
+    "http_client",
+    "http_router",
+    "http_server",
+    "http_tls",
+    "mcp_door",
+    "resolving",
+)
+"""The modules that other packages may import."""

@@ -13,10 +13,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from league import letters
+from league.letters import Asked, Speaker
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.exchanges import EXCHANGES, Role
-from league.transport import letters
-from league.transport.letters import Asked, Speaker
 
 KEPT: Final = 4
 _HEAD: Final = b'{"jsonrpc":"2.0","id":'

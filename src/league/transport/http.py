@@ -10,7 +10,6 @@ from collections.abc import (
     AsyncGenerator,
     Awaitable,
     Callable,
-    Generator,
     Iterable,
     Mapping,
     MutableMapping,
@@ -30,7 +29,7 @@ from league.protocol.jsonrpc import MESSAGE_LIMIT
 
 MCP_PATH = "/mcp"
 OTHER_PATHS = frozenset({"/MCP", "/mcp/", "/"})
-"""Where agents by others post messages too (spec section 13.1)."""
+"""Where third-party agents post messages too (spec section 13.1)."""
 RETRY_AFTER_S = 2
 
 ASGIScope = MutableMapping[str, Any]
@@ -76,17 +75,6 @@ class Response(Struct, frozen=True, gc=False):
     body: bytes
     content_type: str = "application/json"
     headers: Headers = ()
-
-
-class LaterResponse(Struct, frozen=True):
-    """An answer that will be made from the result of a future: a caller that can take callbacks needs no task for it.
-    Any: only future and `make` need to agree on that result."""
-
-    future: asyncio.Future[Any]
-    make: Callable[[Any], Response]
-
-    def __await__(self) -> Generator[Any, None, Response]:
-        return self.make((yield from self.future))
 
 
 class ResponseWriter(Protocol):
@@ -221,6 +209,8 @@ class App(Struct, frozen=True):
     """Other paths where messages are taken."""
     mcp: McpHandler | None = None
     """Answers callers that speak MCP, at the paths for messages."""
+    unlimited: tuple[str, ...] = ()
+    """How paths begin whose pages count their callers' requests themselves."""
 
     def takes_messages(self, method: str, path: str) -> bool:
         """True for the paths of messages."""

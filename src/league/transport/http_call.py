@@ -19,12 +19,14 @@ from typing import Protocol, cast
 import httptools
 from msgspec import Struct
 
-from league.machine import Failure
+from league.letters import HttpReply
+from league.machine import Failure, NoConnection
 from league.protocol.endpoints import Endpoint
-from league.transport.reply import HttpReply
 
 HEAD_LIMIT = 32 * 1024
 _FRAMING = 8
+TLS_ALERT = b"\x15\x03"
+"""How a server that expects TLS begins its answer."""
 """A body in the smallest chunks takes six bytes for one; an answer that needs more than this is rejected."""
 _READ_HEADERS = frozenset(
     {
@@ -223,7 +225,7 @@ class ClientConnection(asyncio.Protocol):
             if self._is_complete:
                 self._finish(is_reusable=False)
             else:
-                self._stop_reading(error)
+                self._stop_reading(error, data)
         else:
             if self._is_complete:
                 self._finish(self._is_reusable)
@@ -237,9 +239,11 @@ class ClientConnection(asyncio.Protocol):
         elif self._received > HEAD_LIMIT + _FRAMING * self._limit:
             self.fail(Failure.UNUSABLE, TOO_LARGE)
 
-    def _stop_reading(self, error: httptools.HttpParserError) -> None:
+    def _stop_reading(self, error: httptools.HttpParserError, data: bytes) -> None:
         """Give up an answer. If it is an answer by its head, somebody is there."""
-        if isinstance(error.__context__, _StopParsing):
+        if data.startswith(TLS_ALERT):
+            self.fail(Failure.REFUSED, NoConnection.TLS)
+        elif isinstance(error.__context__, _StopParsing):
             self.fail(Failure.UNUSABLE, str(error.__context__))
         else:
             self.fail(Failure.BROKEN, f"the answer is not HTTP/1.1: {error}")

@@ -29,6 +29,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
+from league.letters import HttpReply
 from league.machine import Failure, NoConnection
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, parse
 from league.transport.http_call import (
@@ -37,7 +38,6 @@ from league.transport.http_call import (
     PendingCall,
     Target,
 )
-from league.transport.reply import HttpReply
 from league.transport.resolving import Resolver
 
 __all__ = ["CallFailed", "HttpClient", "HttpReply", "PoolLimits"]

@@ -22,7 +22,7 @@ import contextlib
 import logging
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,7 +32,6 @@ from league.transport.http import (
     Answer,
     Headers,
     HttpRequest,
-    LaterResponse,
     Response,
     StreamedAnswer,
     address_of,
@@ -295,16 +294,10 @@ class ServerConnection(asyncio.Protocol):
         return request
 
     def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
-        task: asyncio.Future[Any]
-        make = None
-        if isinstance(begun, LaterResponse):
-            task = begun.future
-            make = begun.make
-        else:
-            task = self._table.loop.create_task(self._answer(request, begun))
+        task = self._table.loop.create_task(self._answer(request, begun))
         self._task = task
         self._table.tasks.add(task)
-        task.add_done_callback(partial(self._finished, request, make))
+        task.add_done_callback(partial(self._finished, request))
 
     async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> Response | None:
         """Work out the answer; None if it was sent in pieces."""
@@ -316,17 +309,10 @@ class ServerConnection(asyncio.Protocol):
         await self._stream(request, answer)
         return None
 
-    def _finished(
-        self,
-        request: HttpRequest,
-        make: Callable[[Any], Response] | None,
-        task: asyncio.Future[Any],
-    ) -> None:
-        """The task of a request ended. Any: as LaterResponse."""
+    def _finished(self, request: HttpRequest, task: asyncio.Future[Response | None]) -> None:
+        """The task of a request ended."""
         try:
             answer = task.result()
-            if make is not None:
-                answer = make(answer)
             if answer is not None:
                 self.write_response(request, answer)
         except asyncio.CancelledError:

@@ -45,7 +45,7 @@ class Router:
         if host is not None and not self._policy.takes_host(host, local_address):
             return self.refuse(
                 421,
-                "the Host header names another server; --allow-host NAME allows it",
+                "the Host header names another server; --managers URL allows it",
             )
         origin = headers.get(b"origin")
         if origin is not None and not self._policy.takes_origin(origin, host or b""):
@@ -57,7 +57,8 @@ class Router:
         return self._check_page(request)
 
     def _check_page(self, request: HttpRequest) -> Response | None:
-        if not self._pages.allows(request.address, time.monotonic()):
+        is_limited = not request.path.startswith(self._app.unlimited)
+        if is_limited and not self._pages.allows(request.address, time.monotonic()):
             return self.refuse(429, "too many pages at once for this address")
         if request.path in self._app.get:
             if request.method not in ("GET", "HEAD"):

@@ -22,6 +22,10 @@ class CertificateError(Exception):
     """A file is not a certificate, not a key, or the two do not belong together."""
 
 
+NEEDS_TLS = b"\x15\x03\x01\x00\x02\x02\x46"
+"""The alert "protocol_version", in answer to a request without TLS: it tells a client of ours what is wrong."""
+
+
 def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
     """For a server with this certificate (and those up to its authority); the key may be in the same file."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -31,17 +35,6 @@ def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         names = f"{certificate} and {key}" if key else str(certificate)
         raise CertificateError(f"{names}: no certificate with its key, in PEM, without a password: {error}") from None
-    return context
-
-
-def client_context(authority: Path | None) -> ssl.SSLContext:
-    """For a client that trusts what the system trusts (SSL_CERT_FILE says otherwise), and this authority."""
-    context = ssl.create_default_context()
-    if authority is not None:
-        try:
-            context.load_verify_locations(authority)
-        except (OSError, ValueError) as error:
-            raise CertificateError(f"{authority}: no certificate of an authority, in PEM: {error}") from None
     return context
 
 
@@ -86,8 +79,10 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
                 self._shake_hands()
             if self._connection is not None:
                 self._read(self._connection)
-        except ssl.SSLError:  # no TLS at all, or none we speak
+        except ssl.SSLError as error:  # no TLS at all, or none we speak
             self._flush()
+            if error.reason == "HTTP_REQUEST":
+                self._socket.write(NEEDS_TLS)
             self._socket.close()
         else:
             self._flush()

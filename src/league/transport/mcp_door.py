@@ -1,7 +1,7 @@
 """How a request shows that its caller speaks MCP, and what a caller of an unknown version is told.
 
 The router needs it to tell MCP clients from agents. Clients send headers that nobody else sends, except with their
-first request: that one is a greeting, and its method gives it away. `league_mcp` answers the clients.
+first request: that one is a greeting, and its method gives it away. `league.features.mcp` answers the clients.
 """
 
 from __future__ import annotations

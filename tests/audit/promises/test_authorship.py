@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from league import events as e
-from league_audit.promises import Evidence, RecordedCall, check
+from league.features.audit.promises import Evidence, RecordedCall, check
 from tests.support.honest_league import honest_league
-from tests.support.planted import breaches, broken, changed, find, journal_only, known, sent
+from tests.support.planted import added, breaches, broken, changed, find, journal_only, known, sent, with_journal
 
 GAMES = ("even_odd", "rock_paper_scissors")
 
@@ -44,6 +45,35 @@ def test_what_is_told_when_both_are_in_to_its_referee_or_falsely_is_no_leak() ->
     assert breaches(peeked(honest, "even_odd", before=-0.01), 20) == []
     assert breaches(peeked(honest, "even_odd", by="REF01"), 20) == []
     assert breaches(peeked(honest, "even_odd", parity_choice="neither"), 20) == []
+
+
+def in_class(evidence: Evidence) -> Evidence:
+    """The same league with `--trust class`."""
+    place, created = find(evidence, "manager", e.LeagueCreated)
+    return changed(evidence, "manager", place, settings=structs.replace(created.settings, trust="class"))
+
+
+def test_a_player_may_answer_a_stranger_where_referees_show_no_tokens() -> None:
+    told = in_class(peeked(honest_league(), "even_odd"))
+    assert 20 in broken(told)
+    place, _ = find(told, "P01", e.InvitationAnswered, match_id="R1M1")
+    assert breaches(changed(told, "P01", place, trusted=False), 20) == []
+
+
+def test_a_result_by_an_address_needs_the_rule_the_address_and_a_referee_without_a_token() -> None:
+    honest = honest_league(rounds=1)
+    place, first = find(honest, "manager", e.ResultAccepted)
+    _, member = find(honest, "manager", e.AgentRegistered, agent_id=first.referee_id)
+    result = structs.replace(first, verified=False, origin=member.origin)
+    counted = with_journal(honest, "manager", [*honest.manager[:place], result, *honest.manager[place + 1 :]])
+    assert breaches(counted, 21) == [f"{first.match_id} counts by an address in a league that trusts tokens only"]
+    assert breaches(in_class(counted), 21) == []
+    elsewhere = changed(in_class(counted), "manager", place, origin="10.9.9.9")
+    assert breaches(elsewhere, 21) == [f"{first.match_id} counts by an address that is not its referee's"]
+    proven = structs.replace(first, at=first.at - 1.0)
+    assert f"{first.match_id} counts by an address, though {first.referee_id} has shown a token" in breaches(
+        added(in_class(counted), "manager", place, proven), 21
+    )
 
 
 def test_a_result_its_referee_did_not_decide_breaks_promise_21() -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league_audit.promises import Evidence, Recovery, check
+from league.features.audit.promises import Evidence, Recovery, check
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -189,10 +189,8 @@ def test_a_report_accepted_twice_breaks_promise_17() -> None:
 @pytest.mark.parametrize(
     "order",
     [
-        e.LeaguePaused(at=1_010.0, key="k"),
-        e.LeagueResumed(at=1_010.0, key="k"),
-        e.LeagueStartOrdered(at=1_010.0, key="k"),
-        e.PlayerWithdrawn(at=1_010.0, agent_id="P01", key="k"),
+        e.OrderCarriedOut(at=1_010.0, order="pause", key="k"),
+        e.OrderCarriedOut(at=1_010.0, order="withdraw", target="P01", key="k"),
         e.MatchUnparked(at=1_010.0, match_id="R1M1", key="k"),
     ],
 )
@@ -215,6 +213,15 @@ def test_a_refusal_in_one_turn_allows_no_second_choice_in_another() -> None:
     place, choice = find(honest, "P01", e.ChoiceGiven, turn=2)
     refused = e.ChoiceRefused(at=1_005.0, match_id=choice.match_id, attempt=1, referee_id="REF01", turn=1, code="E024")
     assert broken(added(honest, "P01", place + 1, refused, choice)) == {17}
+
+
+def test_a_choice_for_a_stranger_does_not_bind_a_player_to_the_referee() -> None:
+    honest = honest_league(game_type="rock_paper_scissors")
+    place, invited = find(honest, "P01", e.InvitationAnswered)
+    _, choice = find(honest, "P01", e.ChoiceGiven, match_id=invited.match_id, turn=1)
+    stranger = structs.replace(invited, trusted=False, conversation_id="conv-of-a-stranger")
+    assert broken(added(honest, "P01", place, stranger, choice)) == set()
+    assert broken(added(honest, "P01", place + 1, choice)) == {17}
 
 
 def test_a_message_delivered_twice_without_effect_keeps_promise_17() -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league_audit.promises import Evidence, check
+from league.features.audit.promises import Evidence, check
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -55,7 +55,7 @@ def test_a_second_result_breaks_promise_2() -> None:
 def test_a_walkover_beside_a_result_breaks_promise_2() -> None:
     honest = journal_only(honest_league())
     place, _ = find(honest, "manager", e.LeagueFinished)
-    gone = e.PlayerWithdrawn(at=1_030.0, agent_id="P03", key="w")
+    gone = e.OrderCarriedOut(at=1_030.0, order="withdraw", target="P03", key="w")
     walkover = e.WalkoverDecided(at=1_030.0, match_id="R3M2", winner="P04", withdrawn=("P03",))
     assert broken(added(honest, "manager", place, gone, walkover)) == {2}
 
@@ -131,7 +131,7 @@ def test_a_walkover_that_is_none_breaks_promise_3(match_id: str, wrong: dict[str
 
 def test_a_walkover_before_the_withdrawal_breaks_promise_3() -> None:
     honest = journal_only(honest_league(withdrawn="P02"))
-    place, gone = find(honest, "manager", e.PlayerWithdrawn)
+    place, gone = find(honest, "manager", e.OrderCarriedOut)
     assert broken(added(without(honest, "manager", place), "manager", len(honest.manager) - 1, gone)) == {3}
 
 

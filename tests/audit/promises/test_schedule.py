@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league_audit.promises import Evidence, RecordedCall, Recovery
+from league.features.audit.promises import Evidence, RecordedCall, Recovery
 from tests.support.honest_league import ROUNDS, honest_league
 from tests.support.planted import (
     added,
@@ -116,7 +116,7 @@ def test_a_bye_of_somebody_who_plays_breaks_promise_1() -> None:
 
 def test_a_player_withdrawn_before_the_start_may_be_left_out() -> None:
     honest = scheduled(ROUNDS, players=5)
-    gone = e.PlayerWithdrawn(at=2.5, agent_id="P05", key="w")
+    gone = e.OrderCarriedOut(at=2.5, order="withdraw", target="P05", key="w")
     assert broken(added(honest, "manager", len(honest.manager) - 1, gone)) == set()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league_audit.promises import Evidence
+from league.features.audit.promises import Evidence
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,

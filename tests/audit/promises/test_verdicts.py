@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league_audit.promises import Evidence, RecordedCall
+from league.features.audit.promises import Evidence, RecordedCall
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from league.events import LeagueStartOrdered
 from league.games import draw
 from tests.dashboard.browser.showcase import SCREENS, Screen, crowd, keep_picture, pages_on, seen
 from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
@@ -75,7 +74,7 @@ def test_orders_are_given_with_the_admin_token_and_with_nothing_else(browser: Br
         use(token)
         press("Start")
         expect(said).to_contain_text("a league needs 2 players and 1 referee", timeout=WATCHDOG_MS)
-        assert processes.events("manager", LeagueStartOrdered) == []
+        assert processes.orders("start") == []
         processes.players(manager, count=2, time_scale=10)
         expect(page.locator(".waiting")).to_contain_text("2 of 2 players", timeout=WATCHDOG_MS)
         press("Pause")
@@ -87,7 +86,7 @@ def test_orders_are_given_with_the_admin_token_and_with_nothing_else(browser: Br
         page.get_by_text("Give orders to this league").click()
         press("Start")
         expect(said).to_have_text("start: done.", timeout=WATCHDOG_MS)
-        assert len(processes.events("manager", LeagueStartOrdered)) == 1
+        assert len(processes.orders("start")) == 1
         press("Pause")
         expect(said).to_have_text("pause: done.", timeout=WATCHDOG_MS)
         expect(page.locator(".waiting")).to_have_text("Paused by the operator.", timeout=WATCHDOG_MS)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from league_audit.promises.evidence import Evidence, RecordedCall
-from league_lab.simulation import cheats
-from league_lab.simulation.runs import Plan, play
+from league.features.audit.promises.evidence import Evidence, RecordedCall
+from league.features.lab.simulation import cheats
+from league.features.lab.simulation.runs import Plan, play
 
 pytestmark = pytest.mark.slow  # many whole leagues
 PLAN = Plan(4, 2, 0.0, cheats=1.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from league.features.lab.simulation.runs import Plan, play
+from league.features.lab.simulation.world import World
 from league.protocol.conventions import Convention
-from league_lab.simulation.runs import Plan, play
-from league_lab.simulation.world import World
 
 REFEREES = ("referee-1", "referee-2")
 
@@ -18,7 +18,7 @@ def test_without_faults_nobody_loses_for_how_it_speaks(seed: int) -> None:
     assert (run.finished, run.matches, run.technical_losses, run.broken) == (True, 15, 0, ())
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
+@pytest.mark.parametrize("seed", range(10, 22))
 def test_every_promise_is_kept_also_when_much_goes_wrong(seed: int) -> None:
     run = play(Plan(6, 2, faults=0.2, dialects=0.8), seed)
     assert (run.finished, run.broken) == (True, ())

@@ -8,17 +8,17 @@ from random import Random
 import pytest
 
 from league import events as e
-from league_audit.contradictions import contradictions
-from league_audit.promises import Evidence
-from league_lab.simulation import rewriting
-from league_lab.simulation.rewriting import REWRITES, Rewrite, is_noticed, rewritten, unnoticed
-from league_lab.simulation.runs import Plan
+from league.features.audit.contradictions import contradictions
+from league.features.audit.promises import Evidence
+from league.features.lab.simulation import rewriting
+from league.features.lab.simulation.rewriting import REWRITES, Rewrite, is_noticed, rewritten, unnoticed
+from league.features.lab.simulation.runs import Plan
 
 SEEDS = 12
 
 
 def honest(seed: int) -> Evidence:
-    """A league with faults, outages, agents by others and players that came late."""
+    """A league with faults, outages, third-party agents and players that came late."""
     plan = Plan(players=6, faults=(0.1, 0.3, 0.5)[seed % 3], dialects=0.4 * (seed % 2), late=seed % 2)
     return plan.world(seed).run()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from league_lab.simulation.runs import Plan, play, play_drawn
+from league.features.lab.simulation.runs import Plan, play, play_drawn
 
 SEEDS = range(1, 9)
 """`make test-deep` plays thousands."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from league.features.lab.simulation.foreign import ForeignServer
+from league.features.lab.simulation.runs import Plan
+from league.features.lab.simulation.world import World
 from league.protocol.conventions import Convention
-from league_lab.simulation.foreign import ForeignServer
-from league_lab.simulation.runs import Plan
-from league_lab.simulation.world import World
 
 
 def world_of(seed: int, convention: Convention | None, server: ForeignServer) -> World:

@@ -10,11 +10,11 @@ import pytest
 
 from league.agent.log import Log
 from league.agent.watch import error_answered, error_told
+from league.letters import Asked
 from league.machine import Acknowledged, Content, Ping, Refusal
 from league.protocol.envelope import Reading, seal, unseal
 from league.protocol.errors import NO_CHOICE_BECAUSE
 from league.protocol.messages import LeagueQuery, Message
-from league.transport.letters import Asked
 
 QUERY = LeagueQuery(**seal("player:P01", 0.0, "conv-1"), league_id="spring", query_type="GET_STATUS")
 
@@ -44,7 +44,7 @@ def test_an_error_that_quotes_ourselves_is_not_taken_for_one_of_the_network() ->
     quote = f'answered choose_parity with "E099 INTERNAL_ERROR: {NO_CHOICE_BECAUSE}its code raised ValueError"'
     words = {"error_code": "E009", "error_name": "CONNECTION_ERROR", "error_detail": quote}
     shown = told(message_type="GAME_ERROR", sender="referee:REF01", match_id="R1M1", **words)
-    assert shown.endswith('raised ValueError"; it quotes your player, which said above why it did not choose')
+    assert shown == "referee:REF01 says GAME_ERROR about R1M1: your player did not choose; what went wrong is above"
 
 
 @pytest.mark.requirement("ERROR.shown")

@@ -126,17 +126,21 @@ def test_retries_follow_the_table_and_the_last_failure_ends_it() -> None:
     assert desk.ended == [("P01", Ending.FAILED, 6.0)]
 
 
-def test_backoff_goes_on_for_ever_where_the_table_says_so() -> None:
+@pytest.mark.parametrize(
+    ("failure", "pauses"),
+    [(Failure.TIMEOUT, [2, 4, 8, 16, 30, 30, 30]), (Failure.REFUSED, [*[2] * 30, 30])],
+)
+def test_backoff_goes_on_for_ever_where_the_table_says_so(failure: Failure, pauses: list[int]) -> None:
     desk = Desk()
     desk.go(desk.delivery(retries=UNTIL_ANSWERED))
     waits = []
-    for _ in range(7):
-        desk.fail(Failure.REFUSED)
+    for _ in pauses:
+        desk.fail(failure)
         retry_at = desk.failed[-1][1]
         assert retry_at is not None
         waits.append(retry_at - desk.now)
         desk.wait(waits[-1])
-    assert waits == [2, 4, 8, 16, 30, 30, 30]
+    assert waits == pauses
 
 
 def test_what_may_be_sent_once_only_is_repeated_only_if_it_cannot_have_arrived() -> None:

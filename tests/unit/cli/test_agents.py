@@ -21,7 +21,7 @@ def agent(number: int, **changed: Any) -> dict[str, Any]:
     return {
         "agent_id": f"P{number:02d}",
         "role": "player",
-        "display_name": f"A player by others with a long name, number {number}",
+        "display_name": f"A third-party player with a long name, number {number}",
         "shown_name": "x",
         "version": "1.0.0",
         "endpoint": f"http://agents.students.university.example:{8100 + number}/mcp/v2",

@@ -53,3 +53,13 @@ def test_a_section_of_the_specification_is_shown_as_it_stands(capsys: pytest.Cap
     listed = capsys.readouterr().out.splitlines()
     assert "  5.11 CHOOSE_PARITY_RESPONSE" in listed
     assert len(listed) > 80
+
+
+def test_a_section_about_older_documents_is_shown_like_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spec", "13.1"]) == 0
+    assert capsys.readouterr().out in (SPEC.parent / "compatibility.md").read_text("utf-8")
+    assert main(["spec", "14"]) == 0
+    assert "compatib" not in capsys.readouterr().out.lower()
+    assert main(["spec"]) == 0
+    chapters = [line.split()[0] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert chapters == [str(number) for number in range(1, 15)]

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from league import letters
 from league.gateway import forms, registrations
+from league.letters import Speaker
 from league.machine import Acknowledged, Address, Answering, Inquiry, Refusal
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention, convention_of
@@ -17,8 +19,6 @@ from league.protocol.exchanges import Role
 from league.protocol.jsonrpc import BadRequestError
 from league.protocol.messages import GameInvitation, GameJoinAck, LeagueRegisterRequest
 from league.protocol.parts import PlayerMeta
-from league.transport import letters
-from league.transport.letters import Speaker
 from tests.support.questions import INVITATION
 from tests.support.vectors import message as vector
 

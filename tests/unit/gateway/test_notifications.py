@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from league import letters
+from league.letters import Speaker
 from league.machine import Answering
 from league.protocol.envelope import Profile, Reading, Unsealed, seal
 from league.protocol.exchanges import Role
@@ -18,8 +20,6 @@ from league.protocol.messages import (
     LeagueStandingsUpdate,
     RoundCompleted,
 )
-from league.transport import letters
-from league.transport.letters import Speaker
 from tests.support.vectors import message
 
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from league import letters
 from league.gateway import understanding
 from league.machine import Refusal
 from league.protocol.envelope import Reading
 from league.protocol.messages import LeagueRegisterRequest, Message
 from league.protocol.parts import PlayerMeta
-from league.transport import letters
 
 REGISTRATION = LeagueRegisterRequest(
     protocol="league.v2",

@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league import letters
 from league.gateway import forms
-from league.gateway.foreign_assignments import GetAssignedMatches, ScheduleQuestion
+from league.gateway.foreign_assignments import FreeQuery, GetAssignedMatches
 from league.gateway.guest import NOTHING_GIVEN, POLL_AFTER_S, POLL_S, POLL_SLOWLY_S
+from league.gateway.lead import LEAD_S, LOOK_S
 from league.gateway.tools import Tool, pick
-from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Refusal, Step
+from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Ping, Refusal, Step
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, seal
 from league.protocol.messages import GameInvitation, LeagueQuery
-from league.transport import letters
 from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]
@@ -35,14 +36,14 @@ NOT_KNOWN = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method n
 
 
 class Abroad(Rig):
-    """A referee under a manager by others, which answers the question for the schedule at once."""
+    """A referee under a third-party manager, which answers the question for the schedule at once."""
 
     schedule = NOT_KNOWN
 
     def take(self, step: Step) -> Step:
         taken = super().take(step)
         for call in list(self.under_way.values()):
-            if isinstance(call.message, ScheduleQuestion):
+            if isinstance(call.message, FreeQuery):
                 self.answer(call, self.schedule)
         return taken
 
@@ -263,7 +264,7 @@ def _shown(schedule: bytes) -> Rig:
 def test_matches_of_the_schedule_that_are_ours_are_taken_round_by_round(named: Object) -> None:
     rig = _shown(_scheduled({**MATCH, **named}, {**MATCH, **named, "match_id": "R2M1", "round_id": 2}))
     assert [name for name, _ in taken(rig)] == ["R1M1"]
-    rig.plays().wait(POLL_SLOWLY_S)
+    begin(rig).plays().wait(POLL_SLOWLY_S)
     assert [name for name, _ in taken(rig)] == ["R1M1", "R2M1"]
 
 
@@ -278,6 +279,84 @@ def test_a_schedule_in_rounds_is_read_too() -> None:
 def test_a_match_without_a_referee_is_left_if_there_are_others(other: Object) -> None:
     rig = _shown(_scheduled(MATCH, {**OTHER, "round_id": 1, **other}))
     assert taken(rig) == []
+
+
+def begin(rig: Rig) -> Rig:
+    """Everybody is there, and the manager says nothing, until a match may begin."""
+    while not rig.said(GameInvitation):
+        rig.wait(LOOK_S)
+        for ping in [sent for sent in rig.under_way.values() if isinstance(sent.message, Ping)]:
+            rig.answer(ping)
+    return rig
+
+
+FULL = ({**MATCH, "round_id": 1}, {**MATCH, "match_id": "R2M1", "round_id": 2})
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+def test_matches_of_a_whole_schedule_wait_for_their_players_and_a_minute_of_silence() -> None:
+    rig = _shown(_scheduled(*FULL)).wait(300.0)
+    assert rig.said(GameInvitation) == []
+    seen_at = rig.t
+    begin(rig)
+    assert LEAD_S <= rig.t - seen_at <= LEAD_S + 4 * LOOK_S
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+def test_a_message_of_the_manager_ends_its_silence() -> None:
+    rig = _shown(_scheduled(*FULL))
+    for _ in range(10):
+        rig.wait(LEAD_S / 2)
+        for ping in [sent for sent in rig.under_way.values() if isinstance(sent.message, Ping)]:
+            rig.answer(ping)
+        done = {"league_id": LEAGUE, "round_id": 1, "matches_completed": 1, "next_round_id": 2, "summary": None}
+        rig.request({**rig.envelope("ROUND_COMPLETED"), **done})
+    assert rig.said(GameInvitation) == []
+    begin(rig)
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+@pytest.mark.parametrize("how", ["current_round", "status", "announced", "start_match"])
+def test_matches_begin_when_the_manager_says_so(how: str) -> None:
+    rig = Abroad()
+    rig.schedule = _scheduled(*FULL)
+    rig.enrolled(derived=False).wait(POLL_AFTER_S)
+    assert rig.said(GameInvitation) == []
+    if how == "announced":
+        rig.announce(announced(), auth_token=None)
+    elif how == "start_match":
+        rig.request(Inquiry("start_match", MATCH))
+    elif how == "status":
+        rig.schedule = _scheduled({**FULL[0], "status": "IN_PROGRESS"}, FULL[1])
+    else:
+        rig.schedule = _scheduled(schedule=list(FULL), current_round=1)
+    rig.wait(POLL_SLOWLY_S)
+    assert len(rig.said(GameInvitation)) >= 2
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+def test_the_newest_round_of_a_schedule_that_grows_begins_at_once() -> None:
+    rig = _shown(_scheduled({**MATCH, "round_id": 1}, {**OTHER, "round_id": 1}))
+    assert len(rig.said(GameInvitation)) == 4
+
+
+@pytest.mark.requirement("REFEREE.never_ahead")
+def test_a_player_that_was_never_seen_loses_nothing_for_a_minute_by_refusing_connections() -> None:
+    rig = abroad()
+    rig.announce(announced(), auth_token=None)
+    rig.joins("P01")
+    while rig.t < LEAD_S - 15.0:
+        if rig.asked("P02"):
+            rig.breaks("P02")
+        rig.wait(1.0)
+    assert rig.of(e.PlayerFaulted) == []
+    assert len(rig.of(e.PlayerAwaited)) == 1
+    while rig.t < LEAD_S + 15.0:
+        if rig.asked("P02"):
+            rig.breaks("P02")
+        rig.wait(1.0)
+    (fault,) = rig.of(e.PlayerFaulted)
+    assert (fault.player_id, fault.code) == ("P02", "E009")
 
 
 @pytest.mark.requirement("REFEREE.asks_for_schedule")

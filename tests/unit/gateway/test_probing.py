@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from league.gateway.words import Exchange, Post, Words
+from league.letters import HttpReply
 from league.machine import Address, Probe
 from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.findings import Findings, unanswered, unusable
-from league.transport.reply import HttpReply
+from league.protocol.findings import Findings, alike, unanswered, unusable
 from tests.support.questions import CALL, INVITATION
 
 HERE = "http://10.0.0.9:8101/mcp"
@@ -65,8 +65,6 @@ def test_a_plain_agent_without_a_ping_is_asked_for_tools_once() -> None:
 @pytest.mark.parametrize(
     ("reply", "remedy"),
     [
-        (HttpReply(500, b"Internal Server Error"), 'status 500 "Internal Server Error": its own code failed'),
-        (HttpReply(502, b""), "status 502: its own code failed"),
         (HttpReply(401, b""), "status 401: let requests in without credentials"),
         (HttpReply(404, b""), "status 404: nothing is served at this path"),
         (HttpReply(405, b""), "status 405: this path does not take POST"),
@@ -78,6 +76,23 @@ def test_an_agent_that_answers_with_an_error_is_told_what_to_change(reply: HttpR
     assert asked == ["ping"]
     assert findings.is_trouble
     assert remedy in findings.in_words()
+    assert "nobody" not in findings.in_words()
+
+
+@pytest.mark.requirement("REGISTER.findings")
+@pytest.mark.parametrize("status", [500, 502])
+def test_an_agent_that_breaks_over_a_ping_is_not_said_to_be_broken(status: int) -> None:
+    _, findings = methods(begin(Words()), HttpReply(status, b"Internal Server Error, id 17 at 10:00:01"))
+    assert not findings.is_trouble
+    assert "No document has this probe" in findings.in_words()
+    _, later = methods(begin(Words()), HttpReply(status, b"Internal Server Error, id 23 at 10:00:09"))
+    assert findings.in_words() != later.in_words()
+    assert alike(findings.in_words()) == alike(later.in_words())
+
+
+def test_whoever_hangs_up_on_a_ping_is_there() -> None:
+    findings = unanswered("http://10.0.0.9:8101/mcp", "the connection broke", hangs_up=True)
+    assert not findings.is_trouble
     assert "nobody" not in findings.in_words()
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league import letters
 from league.gateway.foreign_reports import in_all_words
+from league.letters import Speaker
 from league.machine import Address
 from league.protocol import jsonrpc
 from league.protocol.envelope import Reading, seal
 from league.protocol.exchanges import Role
 from league.protocol.messages import MatchResultReport
 from league.protocol.parts import Result, ResultDetails
-from league.transport import letters
-from league.transport.letters import Speaker
 from tests.support.bench import plain
 from tests.support.managed import Managed, Object, code_of
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from league import letters
 from league.gateway import forms, tools
 from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
 from league.machine import Refusal
@@ -14,7 +15,6 @@ from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading, Unsealed
 from league.protocol.messages import ChooseParityResponse, GameJoinAck, GameMoveResponse, Message
-from league.transport import letters
 from tests.support.questions import CALL, INVITATION, MOVE
 
 MESSAGE: dict[str, Any] = json.loads(jsonrpc.encode_body(INVITATION))
@@ -252,14 +252,25 @@ def test_a_bare_move_that_a_tool_returns_is_an_answer_in_any_game(result: object
     assert answer.deviations
 
 
-@pytest.mark.parametrize("said", ["5", "I take 4", "true", "even", ""])
+@pytest.mark.parametrize("said", ["5", "true", "even", "I take 45", ""])
 def test_what_is_no_option_is_no_move(said: str) -> None:
     assert not isinstance(read(text(said), MOVE), Unsealed)
 
 
-@pytest.mark.parametrize("said", ["I would rather take even today", "Done.", "7", ""])
+@pytest.mark.parametrize("said", ["I would rather think", "Done.", "uneven", "7", ""])
 def test_other_text_is_no_choice(said: str) -> None:
     assert not isinstance(read(text(said)), Unsealed)
+
+
+@pytest.mark.parametrize("said", ["My choice: ODD", "I would rather take even today"])
+def test_a_sentence_that_names_an_option_is_a_wrong_answer_at_once(said: str) -> None:
+    answer = read(text(said))
+    assert isinstance(answer, Unsealed)
+    assert [violation.code for violation in answer.violations if violation.path == "parity_choice"] == ["E004"]
+    moved = read(text(f"{said}, so 4"), MOVE)
+    assert isinstance(moved, Unsealed)
+    assert isinstance(moved.message, GameMoveResponse)
+    assert moved.message.move_data.choice == f"{said}, so 4"
 
 
 @pytest.mark.requirement("DIALECT.tool_results")

@@ -13,6 +13,7 @@ from league import LeagueQueryError, LeagueResult, PastMatch, Player, ReceivedEr
 from league.agent.agent import Agent
 from league.hosting import author_news
 from league.hosting.author_news import AuthorNews
+from league.hosting.players import enter
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.league_queries import QueryAnswer
@@ -57,8 +58,10 @@ class FakeAgent:
 
 
 def with_news(player: Any, then: Callable[[AuthorNews, FakeAgent], Awaitable[None]]) -> None:
+    strategy = enter(player, "Mine").strategy if isinstance(player, Player) else player
+
     async def main() -> None:
-        news, agent = AuthorNews(player, "Mine"), FakeAgent()
+        news, agent = AuthorNews(strategy, "Mine"), FakeAgent()
         news.start(cast("Agent", agent))
         try:
             await then(news, agent)

@@ -13,13 +13,13 @@ import pytest
 from msgspec import structs
 
 from league.agent.watch import ErrorNote
-from league.events import AgentApplied, Event, InvitationAnswered, MatchDecided, Registered
-from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, Sentence
+from league.events import AgentApplied, AgentStateChanged, Event, InvitationAnswered, MatchDecided, Registered
+from league.features.lab.simulation.node import Node
+from league.features.lab.simulation.runs import Plan
+from league.features.lab.simulation.world import World
+from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, PlayerStates, Sentence
 from league.protocol.exchanges import Role
 from league.terminal.display import shown
-from league_lab.simulation.node import Node
-from league_lab.simulation.runs import Plan
-from league_lab.simulation.world import World
 from tests.support.referee_rig import Rig
 
 SENTENCES: Mapping[Role, Mapping[type[Event], Sentence]] = {
@@ -48,7 +48,7 @@ def lines(node: Node) -> list[str]:
     narrator = Narrator(SENTENCES[node.role], say=said.append)
     for event in node.journal.events():
         machine.apply(event)
-        narrator(machine, [event])
+        narrator(machine, [event])()
     return said
 
 
@@ -95,10 +95,14 @@ def test_a_player_that_declines_names_the_game_and_how_to_add_it() -> None:
     (first, *_) = (event for event in player.journal.events() if isinstance(event, InvitationAnswered))
     said = Said()
     narrator = Narrator(PLAYER, say=said.append)
-    narrator(player.machine, [first, structs.replace(first, accepted=False, game_type="tic_tac_toe")])
+    narrator(player.machine, [first, structs.replace(first, accepted=False, game_type="tic_tac_toe")])()
     (line,) = said
     assert line.startswith(f"{first.match_id}: declined, because this player does not play tic_tac_toe.")
-    assert 'games = ("tic_tac_toe",)' in line
+    assert "games = ('tic_tac_toe',)" in line
+    # What somebody else named is pasted into a shell.
+    said.clear()
+    narrator(player.machine, [structs.replace(first, accepted=False, game_type="x; rm -rf $HOME")])()
+    assert said[0].endswith("--game 'x; rm -rf $HOME'")
 
 
 @pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(10, 40))])
@@ -115,12 +119,29 @@ def test_who_registers_with_the_conformance_kit_is_told_that_its_matches_are_of_
     assert "with the conformance kit" in told(Registered(league_id="conformance", **member))
 
 
+def test_a_state_of_a_player_is_said_once_and_that_of_a_referee_each_time() -> None:
+    manager: Any = played(1, players=2, referees=1).manager.machine
+    said = PlayerStates()
+
+    def told(agent_id: str) -> tuple[str, str]:
+        missing = AgentStateChanged(at=0.0, agent_id=agent_id, state="SUSPENDED", why="test")
+        return said(manager, missing), said(manager, structs.replace(missing, state="ACTIVE"))
+
+    missed, back = told("P01")
+    assert "missed two matches in a row" in missed
+    assert back.endswith(" is back")
+    assert told("P01") == ("", "")
+    assert all(told("P02"))
+    assert all(told("REF01"))
+    assert all(told("REF01"))
+
+
 def test_an_applicant_is_named_with_the_command_that_lets_it_in() -> None:
     event = AgentApplied(
         at=0.0, applicant_id="A01", role="player", display_name="Ann", endpoint="http://h/mcp", origin="1.2.3.4"
     )
     said = Said()
-    Narrator(MANAGER, lambda: "P01: ", said.append)(played(1, players=2, referees=1).manager.machine, [event])
+    Narrator(MANAGER, lambda: "P01: ", said.append)(played(1, players=2, referees=1).manager.machine, [event])()
     assert said == ['P01: player "Ann" at http://h/mcp waits for approval: league approve A01']
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import fields
@@ -13,30 +12,31 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import pytest
 
 from league.cli.main import main
-from league.hosting import manager_options, options, player_options
+from league.features.minds.model_options import ModelOptions
+from league.hosting import manager_options, options, player_options, referees
 from league.hosting.manager_options import ManagerOptions
 from league.hosting.managers import league_settings, size_notice
-from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name
+from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name, wished_id
 from league.hosting.options import Option, RoleOptions, options_of
 from league.hosting.player_options import PlayerOptions
 from league.hosting.referee_options import RefereeOptions
 from league.hosting.referees import LARGEST_FILE, read_agents
+from league.hosting.removed_options import REMOVED
 from league.hosting.settings_file import ROLES, all_options
 from league.machine import Information, Refusal
 from league.protocol import endpoints
 from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MOST_CONCURRENT_MATCHES
 from league.protocol.envelope import Profile
 from league.storage.transcript import Mode
-from league.terminal import USAGE, CommandError
+from league.terminal import USAGE, CommandError, Parser
 from league.terminal.addresses import LOOPBACK, seen_by_others
-from league_minds.model_options import ModelOptions
 
 AnyRole = TypeVar("AnyRole", bound=RoleOptions)
 
 
 def read(role: type[AnyRole], *arguments: str) -> AnyRole:
     """What a role is told with these arguments."""
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     options.configure(parser, role)
     return options.read(parser.parse_args(arguments), role)
 
@@ -61,9 +61,9 @@ def refused(role: type[RoleOptions], *arguments: str) -> str:
 
 @pytest.mark.requirement("SIZE.large_leagues")
 def test_tables_that_outgrow_the_documents_are_told() -> None:
-    assert size_notice(60, "strict") == ""
-    told = size_notice(61, "compat")
-    assert "61 players: tables will be larger than 10 KB. Document 4" in told
+    assert size_notice(45, "strict") == ""
+    told = size_notice(46, "compat")
+    assert "46 players: what is signed about rounds, and tables, will be larger than 10 KB. Document 4" in told
     assert ("14.1" in told, "100 rows" in told, "strict" in told) == (True, False, False)
     assert "tables to 100 rows" in size_notice(101, "compat")
     assert size_notice(101, "strict").endswith(
@@ -82,7 +82,44 @@ def test_an_option_of_another_role_is_refused_on_the_command_line(
     for one in all_options():
         if one.name not in mine:
             assert main([role.role, one.flag, "1"]) == USAGE
-            assert f"unknown arguments: {one.flag}" in capsys.readouterr().err
+            assert one.flag in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("role", "words", "instead"),
+    [
+        (ManagerOptions, ["--allow-host", "league.example"], "--managers URL"),
+        (ManagerOptions, ["--no-shared"], '--shared ""'),
+        (RefereeOptions, ["--agents-config", "a.json"], "--player says where"),
+        (RefereeOptions, ["--enrolment-key=sesame"], "LEAGUE_ENROLMENT_KEY"),
+        (PlayerOptions, ["--corrections", "3"], "corrections=N"),
+        (PlayerOptions, ["--temperature", "0.5"], "set temperature in league.toml (--config FILE)"),
+        (
+            PlayerOptions,
+            ["--quiet"],
+            "set quiet in league.toml (--config FILE), or the environment variable LEAGUE_QUIET",
+        ),
+        (PlayerOptions, ["--tls-ca", "ca.pem"], "SSL_CERT_FILE"),
+    ],
+)
+def test_a_removed_option_says_what_to_use_instead(
+    role: type[RoleOptions], words: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([role.role, *words]) == USAGE
+    out, err = capsys.readouterr()
+    flag = words[0].partition("=")[0]
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"league {role.role}: {flag} is gone: ")
+    assert instead in err
+
+
+def test_a_removed_key_says_what_to_use_instead(tmp_path: Path) -> None:
+    file = stored(tmp_path, "[player]\ncorrections = 3\n")
+    for role in ROLES:
+        assert refused(role, "--config", file).startswith(
+            f"corrections in {file}, [player] is gone: a player asks once"
+        )
+    assert not REMOVED.keys() & {one.name for one in all_options()}
 
 
 def test_roles_share_a_file_but_a_wrong_value_is_refused_by_all_of_them(tmp_path: Path) -> None:
@@ -182,7 +219,7 @@ def test_shared_files_are_kept_unless_somebody_says_otherwise(tmp_path: Path) ->
     file = stored(tmp_path, 'shared = "there"\n')
     assert read(ManagerOptions).shared is None
     assert read(ManagerOptions, "--config", file).shared == "there"
-    assert read(ManagerOptions, "--no-shared", "--config", file).shared == ""
+    assert read(ManagerOptions, "--shared", "", "--config", file).shared == ""
     assert read(ManagerOptions, "--config", stored(tmp_path, 'shared = ""\n')).shared == ""
     assert read(ManagerOptions, "--shared", "here").shared == "here"
     assert (read(RefereeOptions).shared, read(PlayerOptions).shared) == ("", "")
@@ -234,22 +271,23 @@ def test_why_a_file_of_agents_says_nothing_is_told(tmp_path: Path) -> None:
 # --- where agents may be ----------------------------------------------------------------------------------------------
 
 
-def test_what_the_operator_allows_is_said_once_or_often(tmp_path: Path) -> None:
+def test_places_follow_how_far_away_agents_may_be(tmp_path: Path) -> None:
     places = ("10.1.0.0/16", "agent.example:8101", "[fd00::7]:8101", "fd00::7", "10.1.2.3")
-    allowed = tuple(map(endpoints.read_allowance, places))
-    said = [word for one in places for word in ("--allow-endpoint", one)]
-    assert read(ManagerOptions, *said).allow_endpoint == allowed
-    file = stored(tmp_path, f"allow_endpoint = {json.dumps(places)}\n")
-    assert read(ManagerOptions, "--config", file).allow_endpoint == allowed
-    assert read(ManagerOptions).allow_endpoint == ()
+    rule = ",".join(("lan", *places))
+    allowed = ("lan", *(str(endpoints.read_allowance(place)) for place in places))
+    assert read(ManagerOptions, "--endpoints", rule).endpoints == allowed
+    assert read(ManagerOptions, "--config", stored(tmp_path, f"endpoints = {json.dumps(rule)}\n")).endpoints == allowed
+    assert read(ManagerOptions).endpoints == ("local",)
 
 
 @pytest.mark.parametrize(
     "place", ["", "10.1.0.0/33", "10.1.2.3/16", "http://agent/", "agent:0", "a b", "[fd00::7", "0x7f.1"]
 )
 def test_what_is_no_place_cannot_be_allowed(place: str) -> None:
-    told = "is not a list of networks (10.1.0.0/16), HOST or HOST:PORT"
-    assert refused(ManagerOptions, "--allow-endpoint", place) == f"--allow-endpoint: {[place]!r} {told}"
+    said = f"lan,{place}"
+    told = "is not local, lan or public, then networks (10.1.0.0/16), HOST or HOST:PORT after commas"
+    assert refused(ManagerOptions, "--endpoints", said) == f"--endpoints: {said!r} {told}"
+    assert refused(ManagerOptions, "--endpoints", "10.1.0.0/16").endswith(told)
 
 
 # --- the table and the types ------------------------------------------------------------------------------------------
@@ -265,9 +303,8 @@ TYPES: dict[options.Kind, Any] = {
     options.FLAG: bool,
     options.NUMBERS: tuple[float, ...],
     options.NAMES: tuple[str, ...],
-    options.HOSTS: tuple[str, ...],
     options.HOMES: tuple[tuple[str, str], ...],
-    options.PLACES: tuple[endpoints.Allowance, ...],
+    options.REACH: tuple[str, ...],
 }
 
 
@@ -426,6 +463,26 @@ def test_several_members_have_files_ids_and_names_of_their_own() -> None:
     assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp", "P02") == "Mirror-P02"
     assert made_up_name("Always even", "http://192.0.2.7:8102/mcp") == "Always-even-192.0.2.7-8102"
     assert made_up_name("Mirror", "http://[2001:db8::1]:8102/mcp") == "Mirror-2001-db8--1-8102"
+
+
+@pytest.mark.requirement("REGISTER.default_ids")
+def test_on_this_machine_a_port_of_the_documents_is_an_id() -> None:
+    player = PlayerOptions()
+    referee = RefereeOptions()
+    cases = {
+        "http://127.0.0.1:8101/mcp": ("P01", ""),
+        "http://127.0.0.1:8112/mcp": ("P12", ""),
+        "http://localhost:8001/mcp": ("", "REF01"),
+        "http://127.0.0.1:8000/mcp": ("", ""),
+        "http://127.0.0.1:39101/mcp": ("", ""),
+        "http://192.0.2.7:8101/mcp": ("", ""),
+    }
+    for endpoint, (player_id, referee_id) in cases.items():
+        assert wished_id(player, "P", 0, endpoint) == player_id
+        assert wished_id(referee, "REF", 0, endpoint) == referee_id
+    assert wished_id(PlayerOptions(id="P07"), "P", 1, "http://127.0.0.1:8101/mcp") == "P08"
+    desk = referees.build(referee, 0, "http://127.0.0.1:8001/mcp", {})
+    assert desk.sender == "referee:REF01"
 
 
 def test_a_referee_offers_what_the_documents_allow_and_may_offer_what_the_protocol_allows() -> None:

@@ -1,4 +1,4 @@
-"""Reports without a token: refused and shown, or with `--trust class` held, settled and disputed."""
+"""Reports without a token: refused and shown, or with `--trust class` counted at once, and perhaps doubted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bare(report: Object) -> Object:
 
 
 def league_of(trust: str = "class", players: int = 4, **changed: Any) -> Managed:
-    """A league whose referee, by others, has acknowledged its first matches with an empty 2xx, a second ago."""
+    """A league whose third-party referee has acknowledged its first matches with an empty 2xx, a second ago."""
     league = Managed(players=players, trust=trust, **changed)
     enter(league)
     acknowledge(league)
@@ -33,7 +33,7 @@ def league_of(trust: str = "class", players: int = 4, **changed: Any) -> Managed
 
 
 def enter(league: Managed) -> None:
-    """A referee by others registers, and players of ours."""
+    """A third-party referee registers, and players of ours."""
     league.register("referee", 1, token_scheme=None)
     for number in range(1, league.settings.players + 1):
         league.register("player", number)
@@ -96,65 +96,37 @@ def test_reports_about_no_match_in_play_are_not_kept() -> None:
     assert league.of(e.RequestRefused) == []
 
 
-# --- held until the round ends ----------------------------------------------------------------------------------------
+# --- counted at once --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
 @pytest.mark.parametrize("kept", [(), ENVELOPE[:4]])
-def test_with_trust_class_it_counts_when_the_round_ends(kept: tuple[str, ...]) -> None:
+def test_with_trust_class_the_first_report_counts_at_once(kept: tuple[str, ...]) -> None:
     league = league_of()
     for match_id in ("R1M1", "R1M2"):
         whole = league.report_of(match_id)
         report = bare(whole) | {name: whole[name] for name in kept}
         assert league.request(report) == Acknowledged()
+        result = result_of(league, match_id)
+        assert result is not None
+        assert (result.winner, result.verified) == (whole["result"]["winner"], False)
+        assert result.origin == "127.0.0.1"
         assert league.request(report) == Acknowledged()
-        league.wait(1)
-    assert result_of(league, "R1M1") is None
-    assert [row["status"] for row in views.schedule(league.manager)["rounds"][0]["matches"]] == ["RUNNING"] * 2
-    league.wait(3.9)
-    assert league.of(e.ResultAccepted) == []
-    league.wait(0.2)
-    assert [(result.winner, result.evidence, result.verified) for result in league.of(e.ResultAccepted)] == [
-        (league.manager.ledger.matches[match_id].player_a, "by_address", False) for match_id in ("R1M1", "R1M2")
-    ]
-    assert views.match(league.manager, "R1M1")["evidence"] == "by_address"  # type: ignore[index]
+    assert len(league.of(e.ResultAccepted)) == 2
+    doubts = {judged.doubt for judged in league.of(e.ResultJudged)}
+    assert doubts == {"it came from 127.0.0.1, and nobody knows who sent it"}
+    assert views.match(league.manager, "R1M1")["evidence"] == "by_referee"  # type: ignore[index]
     assert league.manager.ledger.finished_rounds == 1
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
-def test_nothing_counts_while_another_match_of_the_round_is_played() -> None:
-    league = league_of()
-    league.request(bare(league.report_of("R1M1")))
-    league.wait(60)
-    assert league.of(e.ResultAccepted) == []
-    league.request(bare(league.report_of("R1M2")))
-    league.wait(5.1)
-    assert len(league.of(e.ResultAccepted)) == 2
-
-
-@pytest.mark.requirement("TRUST.reports_by_address")
-def test_a_held_report_survives_a_restart() -> None:
-    league = league_of()
-    for match_id in ("R1M1", "R1M2"):
-        league.request(bare(league.report_of(match_id)))
-    league.restart(after=1.0, probed=False)
-    assert league.of(e.ResultAccepted) == []
-    league.wait(4.5)
-    assert len(league.of(e.ResultAccepted)) == 2
-
-
-@pytest.mark.requirement("TRUST.reports_by_address")
-def test_a_held_report_frees_the_place_of_its_match_at_the_referee() -> None:
+def test_a_counted_report_frees_the_place_of_its_match_at_the_referee() -> None:
     league = league_of(players=8)
     dispatched = [match_id for match_id in ("R1M1", "R1M2", "R1M3", "R1M4") if match_id in league.open_matches]
     assert len(dispatched) == 4
-    for match_id in ("R1M1", "R1M2"):
-        league.request(bare(league.report_of(match_id)))
-    acknowledge(league)
-    league.wait(1)
-    for match_id in ("R1M3", "R1M4"):
+    for match_id in dispatched:
+        acknowledge(league)
         assert league.request(bare(league.report_of(match_id))) == Acknowledged()
-    league.wait(5.1)
     assert len(league.of(e.ResultAccepted)) == 4
 
 
@@ -162,9 +134,10 @@ def test_a_held_report_frees_the_place_of_its_match_at_the_referee() -> None:
 
 
 def _refused(league: Managed, because: str, report: Object, origin: str = "127.0.0.1") -> None:
+    before = league.of(e.ResultAccepted)
     answer = league.request(report, origin)
     assert because in str(answer), answer
-    assert league.of(e.ReportHeld) == []
+    assert league.of(e.ResultAccepted) == before
     assert league.of(e.RequestRefused)
 
 
@@ -207,11 +180,12 @@ def test_a_wrong_token_is_refused_as_ever() -> None:
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
-def test_no_match_is_as_short_as_that() -> None:
-    league = Managed(players=2, trust="class")
-    enter(league)
-    acknowledge(league)
-    _refused(league, "no match is as short as", bare(league.report_of("R1M1")))
+def test_a_report_that_comes_after_a_restart_of_the_manager_counts() -> None:
+    league = league_of(players=2)
+    report = bare(league.report_of("R1M1"))
+    league.restart(probed=False)
+    assert league.request(report) == Acknowledged()
+    assert len(league.of(e.ResultAccepted)) == 1
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
@@ -220,34 +194,50 @@ def test_the_name_of_another_referee_is_refused() -> None:
     _refused(league, "is not assigned to", bare(league.report_of("R1M1")) | {"sender": "referee:REF02"})
 
 
-# --- disputed ---------------------------------------------------------------------------------------------------------
+# --- doubted ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
-def test_of_two_different_reports_none_counts_and_the_operator_decides() -> None:
+@pytest.mark.parametrize("is_proven", [False, True])
+def test_a_report_that_contradicts_it_is_shown_as_a_doubt_and_the_operator_decides(is_proven: bool) -> None:
     league = league_of(players=2)
     assert league.request(bare(league.report_of("R1M1", "A"))) == Acknowledged()
-    league.wait(1)
-    assert code_of(league.request(bare(league.report_of("R1M1", "B")))) == "E040"
-    league.wait(60)
-    assert league.of(e.ResultAccepted) == []
-    assert views.league(league.manager, 0)["waiting"] == "WAITING_FOR_OPERATOR"
-    assert "two different reports" in views.match(league.manager, "R1M1")["disputed"]  # type: ignore[index]
-    assert "R1M1 is disputed" in views.league(league.manager, 0)["awaited"][0]
-    league.register("referee", 2, token_scheme=None)
-    assert league.manager.parked == ("R1M1",)
+    for _ in range(3):
+        other = league.report_of("R1M1", "B")
+        assert code_of(league.request(other if is_proven else bare(other))) == "E040"
+    result = result_of(league, "R1M1")
+    assert result is not None
+    assert result.winner == "P01"
+    source = "with the token of REF01" if is_proven else "from 127.0.0.1"
+    doubt = f"it came from 127.0.0.1; another report, {source}, names 'P02' as the winner"
+    assert [judged.doubt for judged in league.of(e.ResultJudged)][1:] == [doubt]
+    shown = views.match(league.manager, "R1M1")
+    assert shown is not None
+    assert (shown["evidence"], shown["doubt"]) == ("by_referee", doubt)
     assert code_of(league.operate("replay-match", "R1M1")) == ""
     assert league.manager.ledger.matches["R1M1"].attempt == 2
 
 
 @pytest.mark.requirement("TRUST.reports_by_address")
-def test_the_referees_own_token_ends_all_doubt() -> None:
+@pytest.mark.parametrize("origin", ["127.0.0.1", ELSEWHERE])
+def test_nobody_casts_doubt_on_a_referee_that_can_prove_itself_or_from_elsewhere(origin: str) -> None:
+    league = league_of()
+    if origin == ELSEWHERE:
+        assert league.request(bare(league.report_of("R1M1", "A"))) == Acknowledged()
+    else:
+        assert code_of(league.report("R1M1", "A")) == ""
+    assert code_of(league.request(bare(league.report_of("R1M1", "B")), origin)) == "E003"
+    assert not any("another report" in judged.doubt for judged in league.of(e.ResultJudged))
+
+
+@pytest.mark.requirement("TRUST.reports_by_address")
+def test_a_closed_league_takes_no_more_doubts() -> None:
     league = league_of(players=2)
     assert league.request(bare(league.report_of("R1M1", "A"))) == Acknowledged()
-    assert code_of(league.report("R1M1", "B")) == ""
-    result = result_of(league, "R1M1")
-    assert result is not None
-    assert (result.winner, result.evidence, result.verified) == ("P02", "by_referee", True)
+    other = bare(league.report_of("R1M1", "B"))
+    assert code_of(league.operate("close")) == ""
+    assert code_of(league.request(other)) == "E040"
+    assert not any("another report" in judged.doubt for judged in league.of(e.ResultJudged))
 
 
 # --- what the manager changed is told ---------------------------------------------------------------------------------
@@ -308,24 +298,3 @@ def test_referees_come_in_openly_on_this_machine_until_the_start() -> None:
     assert [joined.came_openly for joined in league.of(e.AgentRegistered)] == [True, True, True, False]
     league.fill(referees=0)
     assert league.register("referee", 6, enrolment_key=None).status == "REJECTED"
-
-
-@pytest.mark.requirement("TRUST.reports_by_address")
-def test_a_held_report_does_not_count_if_its_referee_shows_a_token_in_the_meantime() -> None:
-    league = league_of()
-    assert league.request(bare(league.report_of("R1M1"))) == Acknowledged()
-    assert code_of(league.report("R1M2")) == ""
-    league.wait(6)
-    assert [result.match_id for result in league.of(e.ResultAccepted)] == ["R1M2"]
-    assert "has shown a token since" in league.manager.ledger.matches["R1M1"].disputed
-
-
-@pytest.mark.requirement("TRUST.reports_by_address")
-def test_a_players_protest_makes_it_disputed() -> None:
-    league = league_of(players=2)
-    assert league.request(bare(league.report_of("R1M1"))) == Acknowledged()
-    protest = league.query("P02", "PROTEST", match_id="R1M1", why="I won this match")
-    assert protest.success
-    league.wait(6)
-    assert league.of(e.ResultAccepted) == []
-    assert league.manager.ledger.matches["R1M1"].disputed == "P02 protests: I won this match"

@@ -64,7 +64,7 @@ def test_a_rejected_agent_is_told_so_for_good_and_survives_a_restart() -> None:
     assert (answer.status, answer.error_code, answer.context) == ("REJECTED", "E043", {"applicant_id": "A01"})
     shown = views.agents(league.manager)
     assert [one["applicant_id"] for one in shown["rejected"]] == ["A01"]
-    assert (shown["applicants"], shown["refused"], len(league.of(e.AgentRejected))) == ([], [], 1)
+    assert (shown["applicants"], shown["refused"], len(league.orders("reject"))) == ([], [], 1)
 
 
 def test_the_operator_may_think_again_until_the_agent_is_in() -> None:
@@ -105,7 +105,7 @@ def test_an_approval_survives_a_restart() -> None:
     league.operate("approve", "A01", key="k")
     league.restart()
     assert league.operate("approve", "A01", key="k") == Acknowledged()
-    assert len(league.of(e.AgentApproved)) == 1
+    assert len(league.orders("approve")) == 1
     assert code_of(league.register("player", 1)) == ""
 
 

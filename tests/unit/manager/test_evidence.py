@@ -1,48 +1,60 @@
-"""What a result rests on: the manager checks receipts, commitment and seed, and keeps protests."""
+"""What a result rests on: the manager checks signatures, promises and seed."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from league import events as e
 from league.games import draw
-from league.protocol import tokens
-from league.protocol.receipts import Signed, receipt_key, sign
+from league.games.evidence import SUSPICIOUS, PlayedMatch
+from league.protocol.signing.keys import sign
 from league.reports import views
 from tests.support.managed import LEAGUE, Managed, Object, code_of
-
-DECLARED = {"receipts": "receipt.v1"}
+from tests.support.player_keys import key_of, signature, statement
 
 
 def league_of(*declared: bool) -> Managed:
-    """A league of two players, which declare receipts or not, with one open match."""
+    """A league of two players, which declare a key or not, with one open match."""
     league = Managed(players=2)
-    league.register("referee", 1)
+    league.register("referee", 1, draw_scheme="shared.v2")
     for number, signs in enumerate(declared, start=1):
-        league.register("player", number, **(DECLARED if signs else {}))
+        declared_key = {"public_key": key_of(f"P{number:02}").public} if signs else {}
+        league.register("player", number, **declared_key)
     league.answer_pings()
     league.answer_all()
     return league
 
 
-def receipt(league: Managed, player: str, choice: str, commitment: str, **changed: Any) -> str:
-    opponent = {"P01": "P02", "P02": "P01"}[player]
-    fields = {"attempt": 1, "turn": 1, "key": tokens.deriver(league.tokens[player]), **changed}
-    signed = Signed(LEAGUE, "R1M1", fields["attempt"], "even_odd", player, opponent, fields["turn"], commitment)
-    return sign(receipt_key(fields["key"], player, LEAGUE, "R1M1", fields["attempt"]), signed, choice)
+def played(league: Managed) -> PlayedMatch:
+    """The match as its players know it."""
+    match = league.manager.ledger.matches["R1M1"]
+    key = league.manager.ledger.manager_key
+    return PlayedMatch(
+        LEAGUE, "R1M1", 1, match.players, match.current.share_commitment, match.referee_id or "", manager_key=key
+    )
+
+
+def drawn(seed: bytes, share: str) -> int:
+    return draw.number(draw.mixed(seed, bytes.fromhex(share)), LEAGUE, "R1M1", 1)
 
 
 def signed_report(league: Managed, *signers: str, winner: str | None = "A") -> Object:
     report = league.report_of("R1M1", winner)
     details = report["result"]["details"]
-    promise = draw.commitment(bytes.fromhex(details["draw_seed"]), LEAGUE, "R1M1", 1)
+    share = league.secrets["share/R1M1/1"]
+    commitment = league.manager.ledger.matches["R1M1"].current.share_commitment
+    seeds = (bytes([byte] * 32) for byte in range(256))
+    right = (seed for seed in seeds if drawn(seed, share) == details["drawn_number"] or details["drawn_number"] is None)
+    seed = next(right)
+    promise = draw.commitment(seed, LEAGUE, "R1M1", 1, commitment)
+    details |= {"draw_seed": seed.hex(), "draw_share": share}
     details["draw_commitment"] = promise
-    details["receipts"] = {
-        player: [receipt(league, player, details["choices"][player], promise) if player in signers else None]
-        for player in ("P01", "P02")
+    details["signatures"] = {
+        player: signature(played(league), "even_odd", player, promise, [details["choices"][player]])
+        for player in signers
     }
     return report
 
@@ -60,14 +72,33 @@ def test_a_result_that_both_signed_is_proven() -> None:
     assert code_of(league.request(signed_report(league, "P01", "P02"))) == ""
     assert (shown(league)["evidence"], shown(league)["unsigned"], shown(league)["doubt"]) == ("proven", [], "")
     assert views.standings(league.manager)["by_word"] == []
-    (result,) = league.of(e.ResultAccepted)
-    assert result.evidence == "proven"
+    (judged,) = league.of(e.ResultJudged)
+    assert judged.evidence == "proven"
+    league.restart()
+    assert shown(league)["evidence"] == "proven"
+
+
+@pytest.mark.requirement("EVIDENCE.proven")
+def test_nobody_says_what_a_result_rests_on_before_its_round_is_over() -> None:
+    league = Managed(players=4)
+    league.register("referee", 1, draw_scheme="shared.v2")
+    for number in range(1, 5):
+        league.register("player", number)
+    league.answer_pings()
+    league.answer_all()
+    first, second = sorted(league.open_matches)
+    league.report(first)
+    assert (views.match(league.manager, first) or {})["evidence"] is None
+    league.report(second)
+    assert (views.match(league.manager, first) or {})["evidence"] == "by_referee"
+    kinds = [type(event) for event in league.journal]
+    assert kinds.index(e.ResultJudged) < kinds.index(e.RoundFinished)
 
 
 @pytest.mark.requirement("EVIDENCE.words")
 @pytest.mark.requirement("EVIDENCE.harmless")
 @pytest.mark.parametrize("signers", [(), ("P01",), ("P02",)])
-def test_a_missing_receipt_leaves_the_referees_word_and_costs_nothing(signers: tuple[str, ...]) -> None:
+def test_a_missing_signature_leaves_the_referees_word_and_costs_nothing(signers: tuple[str, ...]) -> None:
     league = league_of(True, True)
     assert code_of(league.request(signed_report(league, *signers))) == ""
     unsigned = [player for player in ("P01", "P02") if player not in signers]
@@ -77,28 +108,59 @@ def test_a_missing_receipt_leaves_the_referees_word_and_costs_nothing(signers: t
 
 
 @pytest.mark.requirement("EVIDENCE.proven")
-def test_receipts_of_a_player_that_declared_none_do_not_count() -> None:
+def test_signatures_of_a_player_that_declared_no_key_do_not_count() -> None:
     league = league_of(True, False)
     league.request(signed_report(league, "P01", "P02"))
     assert (shown(league)["evidence"], shown(league)["unsigned"]) == ("by_referee", ["P02"])
 
 
 @pytest.mark.requirement("EVIDENCE.harmless")
+def test_two_players_that_sign_and_a_match_without_signatures_are_suspicious() -> None:
+    league = league_of(True, True)
+    assert code_of(league.request(signed_report(league))) == ""
+    assert shown(league)["doubt"] == SUSPICIOUS
+    assert shown(league)["points"] == {"P01": 3, "P02": 0}
+
+
+@pytest.mark.requirement("EVIDENCE.harmless")
 @pytest.mark.parametrize(
     "change",
-    [{"attempt": 2}, {"turn": 2}, {"key": "00" * 32}, {"choice": "even"}, {"commitment": "ab" * 32}],
+    [
+        {"attempt": 2},
+        {"match_id": "R1M2"},
+        {"league_id": "another"},
+        {"opponent_id": "P03"},
+        {"game_type": "tic_tac_toe"},
+        {"choices": ("even",)},
+        {"choices": ("odd", "odd")},
+        {"draw_commitment": "ab" * 32},
+        {"share_commitment": "ab" * 32},
+        {"manager_key": "ab" * 32},
+        {"views": "ab" * 32},
+        {"type": "league.v2 round"},
+    ],
     ids=str,
 )
-def test_a_wrong_receipt_is_reported_with_both_names(change: dict[str, Any]) -> None:
+def test_a_wrong_signature_is_reported_with_both_names(change: dict[str, Any]) -> None:
     league = league_of(True, True)
     report = signed_report(league, "P01", "P02")
     details = report["result"]["details"]
-    fields = {"choice": "odd", "commitment": details["draw_commitment"], **change}
-    choice, commitment = fields.pop("choice"), fields.pop("commitment")
-    details["receipts"]["P02"] = [receipt(league, "P02", choice, commitment, **fields)]
+    right = statement(played(league), "even_odd", "P02", details["draw_commitment"], ["odd"])
+    details["signatures"]["P02"] = sign(key_of("P02"), structs.replace(right, **change))
     assert code_of(league.request(report)) == ""
     assert shown(league)["evidence"] == "by_referee"
-    assert shown(league)["doubt"] == "the receipt of P02 does not fit: P02 or REF01 may have spoiled it"
+    assert shown(league)["doubt"] == "the signature of P02 does not fit: P02 or REF01 may have spoiled it"
+
+
+@pytest.mark.requirement("EVIDENCE.proven")
+def test_another_key_than_the_declared_one_proves_nothing() -> None:
+    league = league_of(True, True)
+    report = signed_report(league, "P01", "P02")
+    details = report["result"]["details"]
+    what = (details["draw_commitment"], ["odd"])
+    details["signatures"]["P02"] = signature(played(league), "even_odd", "P02", *what, key=key_of("somebody"))
+    league.request(report)
+    assert shown(league)["evidence"] == "by_referee"
 
 
 @pytest.mark.requirement("EVIDENCE.proven")
@@ -128,28 +190,20 @@ def test_a_seed_that_was_ground_after_the_choices_is_not_proven(number: int) -> 
 
 
 @pytest.mark.requirement("EVIDENCE.proven")
-@pytest.mark.parametrize("receipts", [7, [], {"P01": 7}, {"P01": [7], "P02": ["x"]}, {"P03": ["x"]}], ids=str)
-def test_receipts_of_any_shape_do_no_harm(receipts: Any) -> None:
+@pytest.mark.parametrize("signatures", [{"P01": 7}, {"P01": "x" * 86, "P02": "é" * 86}, {"P03": ["x"]}, {}], ids=repr)
+def test_signatures_of_any_shape_do_no_harm(signatures: Any) -> None:
     league = league_of(True, True)
     report = signed_report(league, "P01", "P02")
-    report["result"]["details"]["receipts"] = receipts if isinstance(receipts, dict) else {"P01": receipts}
+    report["result"]["details"]["signatures"] = signatures
     assert code_of(league.request(report)) == ""
     assert shown(league)["evidence"] == "by_referee"
 
 
-@pytest.mark.requirement("EVIDENCE.proven")
-def test_a_loss_is_confirmed_if_the_player_signed_that_it_declines() -> None:
+@pytest.mark.requirement("EVIDENCE.words")
+def test_a_loss_that_only_the_referee_saw_is_by_its_word() -> None:
     league = league_of(True, True)
-    report = signed_report(league, winner="-B")
-    details = report["result"]["details"]
-    assert code_of(league.request(report)) == ""
-    assert shown(league)["evidence"] == "loss_by_referee"
-    league = league_of(True, True)
-    signed = receipt(league, "P02", "-decline", details["draw_commitment"], turn=0)
-    details["faults"]["P02"]["receipt"] = signed
-    report["auth_token"] = league.tokens["REF01"]
-    assert code_of(league.request(report)) == ""
-    assert shown(league)["evidence"] == "loss_confirmed"
+    assert code_of(league.request(signed_report(league, winner="-B"))) == ""
+    assert (shown(league)["evidence"], shown(league)["doubt"]) == ("by_referee", "nobody else saw the technical loss")
 
 
 def test_a_walkover_is_by_the_manager() -> None:
@@ -158,121 +212,45 @@ def test_a_walkover_is_by_the_manager() -> None:
     assert shown(league)["evidence"] == "by_manager"
 
 
-# --- protests ---------------------------------------------------------------------------------------------------------
-
-
-def protest(league: Managed, player: str, choice: str | None = None, **changed: Any) -> Any:
-    promise = draw.commitment(
-        bytes.fromhex(league.report_of("R1M1")["result"]["details"]["draw_seed"]), LEAGUE, "R1M1", 1
-    )
-    claims = None
-    if choice is not None:
-        claims = [{"turn": 1, "choice": choice, "receipt": receipt(league, player, choice, promise)}]
-    params = {"match_id": "R1M1", "attempt": 1, "why": "not so", "receipts": claims, "draw_commitment": promise}
-    sent = {name: value for name, value in {**params, **changed}.items() if value is not None}
-    return league.query(player, "PROTEST", **sent)
-
-
-@pytest.mark.requirement("PROTEST.kept")
-def test_a_protest_is_kept_and_shown_once_and_changes_nothing() -> None:
+@pytest.mark.requirement("PROTEST.ignored")
+def test_a_protest_of_an_older_player_is_acknowledged_and_ignored() -> None:
     league = league_of(True, True)
-    league.request(signed_report(league, "P01"))
-    table = views.standings(league.manager)["standings"]
-    assert protest(league, "P02", "even").data == {"match_id": "R1M1", "attempt": 1, "recorded": True}
-    assert protest(league, "P02", "even", why="really").data["recorded"] is False
-    (kept,) = shown(league)["protests"]
-    assert (kept["player_id"], kept["why"], kept["signed"]) == ("P02", "not so", {1: "even"})
-    assert shown(league)["evidence"] == "by_referee"
-    assert views.standings(league.manager)["standings"] == table
-    league.restart()
-    assert len(shown(league)["protests"]) == 1
+    league.request(signed_report(league, "P01", "P02"))
+    before = len(league.journal)
+    answer = league.query("P02", "PROTEST", match_id="R1M1", attempt=1, why="not so", draw_commitment="ab" * 32)
+    assert (answer.success, answer.data) == (True, {"match_id": "R1M1", "recorded": False})
+    assert (len(league.journal), shown(league)["evidence"]) == (before, "proven")
 
 
-@pytest.mark.requirement("PROTEST.kept")
-def test_a_receipt_that_is_not_right_proves_nothing() -> None:
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def keys_in(league: Managed) -> dict[str, str]:
+    return {player.agent_id: player.credentials.public_key for player in league.manager.ledger.roster.of_role("player")}
+
+
+@pytest.mark.requirement("LEAGUE_REGISTER_REQUEST.player_meta.public_key")
+def test_an_assignment_is_stored_with_the_keys_in_force() -> None:
     league = league_of(True, False)
-    league.request(signed_report(league, "P01"))
-    protest(league, "P02", "even")
-    (kept,) = shown(league)["protests"]
-    assert kept["signed"] == {}
+    (assigned,) = league.of(e.MatchAssigned)
+    assert assigned.keys == {"P01": key_of("P01").public}
 
 
-@pytest.mark.requirement("EVIDENCE.harmless")
-@pytest.mark.parametrize("first", ["report", "protest"])
-def test_two_right_receipts_for_one_turn_make_the_match_disputed(first: str) -> None:
-    league = league_of(True, True)
-    if first == "protest":
-        protest(league, "P02", "even")
-    league.request(signed_report(league, "P01", "P02"))
-    if first == "report":
-        assert shown(league)["evidence"] == "proven"
-        protest(league, "P02", "even")
-    assert shown(league)["evidence"] == "disputed"
-    assert shown(league)["doubt"] == "P02 signed even and odd in turn 1"
-    assert shown(league)["winner"] == "P01"
-    league.operate("replay-match", "R1M1")
-    assert shown(league)["evidence"] is None
-
-
-def test_a_player_that_agrees_makes_no_dispute() -> None:
-    league = league_of(True, True)
-    league.request(signed_report(league, "P01", "P02"))
-    protest(league, "P02", "odd", why="asked again for turn 1")
-    assert shown(league)["evidence"] == "proven"
-    assert shown(league)["protests"] == []
-
-
-def test_that_it_was_asked_again_is_shown_if_the_player_lost_for_that() -> None:
-    league = league_of(True, True)
-    protest(league, "P02", "odd", why="asked again for turn 1")
-    league.request(signed_report(league, winner="-B"))
-    (kept,) = shown(league)["protests"]
-    assert (kept["why"], kept["signed"]) == ("asked again for turn 1", {1: "odd"})
-
-
-@pytest.mark.requirement("PROTEST.kept")
 @pytest.mark.parametrize(
-    ("changed", "code"),
-    [
-        ({"match_id": "R9M9"}, "E014"),
-        ({"match_id": None}, "E003"),
-        ({"why": None}, "E003"),
-        ({"attempt": 2}, "E016"),
-        ({"why": "x" * 5000}, "E037"),
-    ],
-    ids=str,
+    "key", ["00" * 32, "01" + "00" * 31, "ab" * 31, key_of("P01").public.upper(), "a key"], ids=lambda key: key[:8]
 )
-def test_a_wrong_protest_is_refused(changed: dict[str, Any], code: str) -> None:
+def test_a_key_that_is_none_is_ignored_and_its_author_told(key: str) -> None:
+    league = Managed(players=2)
+    answer = league.register("player", 1, public_key=key)
+    assert (answer.status, keys_in(league)) == ("ACCEPTED", {"P01": ""})
+    assert "public_key is ignored" in (answer.findings or "")
+
+
+def test_whoever_knows_only_name_and_address_does_not_replace_a_key() -> None:
     league = league_of(True, True)
-    answer = protest(league, "P02", **changed)
-    assert answer.success is False
-    assert answer.error.error_code == code
-    assert league.of(e.ProtestReceived) == []
-
-
-@pytest.mark.requirement("PROTEST.kept")
-def test_only_a_player_of_the_match_with_its_own_token_may_protest() -> None:
-    league = Managed(players=3)
-    league.register("referee", 1)
-    for number in (1, 2, 3):
-        league.register("player", number, **DECLARED)
-    league.answer_pings()
-    league.answer_all()
-    outsider = next(p for p in ("P01", "P02", "P03") if p not in league.manager.ledger.matches["R1M1"].players)
-    for sender in (outsider, "REF01"):
-        answer = league.query(sender, "PROTEST", match_id="R1M1", attempt=1, why="not so")
-        assert answer.error is not None
-        assert answer.error.error_code == "E032"
-    player = league.manager.ledger.matches["R1M1"].player_a
-    # A token that was issued for name and address alone is for queries only.
-    league.register("player", int(player[1:]), **DECLARED)
-    answer = league.query(player, "PROTEST", match_id="R1M1", attempt=1, why="not so")
-    assert answer.error is not None
-    assert answer.error.error_code == "E032"
-
-
-def test_a_journal_holds_the_digest_of_every_key() -> None:
-    league = league_of(True, True)
-    for event in league.of(e.AgentRegistered):
-        key = league.secrets[f"derive/{event.agent_id}/1"]
-        assert event.key_digest == hashlib.sha256(bytes.fromhex(key)).hexdigest()
+    before = keys_in(league)
+    own = league.tokens["P01"]
+    league.register("player", 1, public_key=key_of("somebody").public)
+    assert keys_in(league) == before
+    league.register("player", 1, auth_token=own, public_key=key_of("P01 again").public)
+    assert keys_in(league) != before

@@ -37,9 +37,9 @@ def test_the_answer_to_a_registration_says_what_the_probe_found_out() -> None:
     league.answer(probe, BROKEN)
     assert words(league) == BROKEN.in_words()
     (event,) = league.of(e.AgentProbed)
-    assert (event.agent_id, event.findings, event.is_trouble) == ("P01", BROKEN.in_words(), True)
+    assert (event.agent_id, event.findings, event.is_trouble) == ("P01", BROKEN.in_words(), False)
     assert league.manager.probe_failures == {}
-    assert dict(league.manager.not_answering) == {}
+    assert dict(league.manager.not_answering()) == {}
 
 
 @pytest.mark.requirement("REGISTER.findings")
@@ -85,7 +85,7 @@ def test_an_agent_whose_answer_is_too_large_is_told_so_and_not_called_unreachabl
     assert words(league) == unusable(ENDPOINT, why).in_words()
     (event,) = league.of(e.AgentProbed)
     assert (event.agent_id, event.findings, event.is_trouble) == ("P01", words(league), True)
-    assert (league.manager.probe_failures, dict(league.manager.not_answering)) == ({}, {})
+    assert (league.manager.probe_failures, dict(league.manager.not_answering())) == ({}, {})
 
 
 def test_a_registration_waits_for_its_probe_one_second_and_what_comes_later_is_noted() -> None:
@@ -129,8 +129,19 @@ def test_an_agent_whose_findings_change_all_the_time_does_not_fill_the_journal()
     league.answer(league.calls("ping")[0], Findings(ENDPOINT, status=500))
     for number in range(50):
         league.wait(5)
-        league.answer(league.calls("ping", "P01")[0], Findings(ENDPOINT, status=501 + number))
+        words = chr(ord("a") + number % 26) * (1 + number // 26)
+        league.answer(league.calls("ping", "P01")[0], Findings(ENDPOINT, status=500, quote=words))
     assert len(league.of(e.AgentProbed)) == 20
+
+
+@pytest.mark.requirement("REGISTER.findings")
+def test_what_differs_in_ids_and_times_alone_is_said_once() -> None:
+    league = applied()
+    for number in range(10):
+        quote = f'{{"id":{number},"error":"KeyError at 10:00:0{number}"}}'
+        league.answer(league.calls("ping")[0], Findings(ENDPOINT, status=500, quote=quote))
+        league.wait(5)
+    assert len(league.of(e.AgentProbed)) == 1
 
 
 def test_findings_survive_a_restart_and_are_told_to_an_agent_that_registers_again() -> None:

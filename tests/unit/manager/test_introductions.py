@@ -7,13 +7,13 @@ import pytest
 from league import events as e
 from league.protocol import tokens
 from tests.support.managed import Managed, matches_in, plain
-from tests.unit.manager.test_heartbeats import holder, live, started
+from tests.unit.manager.test_leases import holder, live, started
 
 GUEST = "REF02"
 
 
 def with_guest() -> Managed:
-    """Two players, a referee of ours, which has the match, and one by others."""
+    """Two players, a referee of ours, which has the match, and a third-party one."""
     league = Managed(players=2, referees=2)
     league.register("referee", 1)
     league.register("referee", 2, token_scheme=None)

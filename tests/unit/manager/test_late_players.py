@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.features.audit.promises import check
+from league.features.audit.promises.evidence import Evidence
 from league.manager.schedule import extra_rounds, round_robin
-from league_audit.promises import check
-from league_audit.promises.evidence import Evidence
 from tests.support.managed import Managed, agent_of, code_of, matches_in, pairs
 
 

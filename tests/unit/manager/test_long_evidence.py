@@ -1,4 +1,4 @@
-"""What a long match rests on: its receipts and its talk do not fit into the report, and its moves name no players."""
+"""What a long match rests on: its talk does not fit into the report, and its moves name no players."""
 
 from __future__ import annotations
 
@@ -9,46 +9,45 @@ from typing import Any
 import pytest
 
 from league import events as e
-from league.games.evidence import PlayedMatch, receipts_digest
+from league.features.games.cop_and_thief import GAME
+from league.games.evidence import PlayedMatch
 from league.games.moves import reported_choices
 from league.machine import MatchRecord, RecordRequest
 from league.manager.scoring import RECORD_PAUSE_S
-from league.protocol import tokens
-from league.protocol.receipts import receipt_key
 from league.reports import views
-from league_games.cop_and_thief import GAME
 from tests.support import signed_matches
 from tests.support.managed import LEAGUE, Managed, Object, Sent
+from tests.support.player_keys import key_of
 from tests.support.signed_matches import SignedMatch
 
 PLAYERS = ("P01", "P02")
-DECLARED: Object = {"receipts": "receipt.v1", "game_types": [GAME.name]}
 
 
 class LongMatch:
-    """A league with one match, of which the manager knows the digest of the receipts."""
+    """A league with one match, whose talk is only in the record."""
 
     def __init__(self) -> None:
         self.league = Managed(players=2, game_type=GAME.name)
-        self.league.register("referee", 1, game_types=[GAME.name])
+        self.league.register("referee", 1, game_types=[GAME.name], draw_scheme="shared.v2")
         for number in (1, 2):
-            self.league.register("player", number, **DECLARED)
+            key = key_of(f"P{number:02}").public
+            self.league.register("player", number, public_key=key, game_types=[GAME.name])
         self.league.answer_pings()
         self.league.answer_all()
-        keys = {player: tokens.deriver(self.league.tokens[player]) for player in PLAYERS}
-        players = self.league.manager.ledger.matches["R1M1"].players
+        match = self.league.manager.ledger.matches["R1M1"]
+        promise = match.current.share_commitment
+        key = self.league.manager.ledger.manager_key
         self.played: SignedMatch = signed_matches.play(
             GAME,
-            PlayedMatch(LEAGUE, "R1M1", 1, players),
-            {player: receipt_key(key, player, LEAGUE, "R1M1", 1) for player, key in keys.items()},
+            PlayedMatch(LEAGUE, "R1M1", 1, match.players, promise, manager_key=key),
             Random(1),
+            bytes.fromhex(self.league.secrets["share/R1M1/1"]),
         )
 
     def report(self, *, has_talk: bool = False, **changed: Any) -> LongMatch:
-        """Report as our referee would: without the talk, with a digest for the receipts, and without names."""
+        """Report as our referee would: without the talk, and without names."""
         result = deepcopy(self.played.result)
         details = result["details"]
-        details["receipts_digest"] = receipts_digest(details.pop("receipts"))
         if not has_talk:
             del details["talk"]
         details["moves"] = [list(step.values()) for step in details["moves"]]
@@ -67,26 +66,11 @@ class LongMatch:
         self.league.answer(request, MatchRecord("R1M1", 1, tuple(events)))
         return self
 
-    def protest(self, turn: int, choice: str) -> LongMatch:
-        """P01 shows a receipt for its choice in this turn."""
-        details = self.played.details
-        claim = {"turn": turn, "choice": choice, "receipt": details["receipts"]["P01"][turn - 1]}
-        self.league.query(
-            "P01",
-            "PROTEST",
-            match_id="R1M1",
-            attempt=1,
-            why=f"asked again for turn {turn}",
-            receipts=[claim],
-            draw_commitment=details["draw_commitment"],
-        )
-        return self
-
     @property
-    def evidence(self) -> str:
+    def evidence(self) -> str | None:
         match = views.match(self.league.manager, "R1M1")
         assert match is not None
-        evidence: str = match["evidence"]
+        evidence: str | None = match["evidence"]
         return evidence
 
 
@@ -103,11 +87,12 @@ def test_the_moves_of_a_long_match_are_read_without_the_names_of_players() -> No
         assert reported_choices(GAME.rules, {"moves": moves}, PLAYERS) == []
 
 
-def test_a_long_match_is_proven_as_soon_as_its_record_comes() -> None:
+def test_a_round_waits_for_the_record_of_a_long_match() -> None:
     match = LongMatch().report()
-    assert match.evidence == "by_referee"
+    assert (match.evidence, match.league.of(e.RoundFinished)) == (None, [])
     match.hand_out()
     assert match.evidence == "proven"
+    assert len(match.league.of(e.RoundFinished)) == len(match.league.of(e.ResultJudged)) == 1
     assert match.requests == []
 
 
@@ -128,19 +113,22 @@ def test_a_referee_that_did_not_hand_out_its_record_is_asked_again_while_the_lea
         match.league.fail(match.requests[0])
         match.league.wait(5)
     match.league.wait(RECORD_PAUSE_S)
-    assert match.hand_out().evidence == "proven"
+    assert match.hand_out().evidence is None, "its round is not over"
+    match.league.manager.ledger.rounds[0].undecided -= 1
+    match.league.query("P01", "GET_STATUS")
+    assert match.evidence == "proven"
 
 
-@pytest.mark.parametrize("wrong", ["nothing", "a missing receipt", "another receipt", "receipts of another match"])
+@pytest.mark.parametrize("wrong", ["nothing", "a missing line", "another line", "lines of other turns"])
 def test_a_record_that_is_not_what_the_report_promised_proves_nothing(wrong: str) -> None:
     match = LongMatch().report()
     record = deepcopy(match.played.record)
     if wrong == "nothing":
         record = []
-    elif wrong == "a missing receipt":
-        del record[5]["receipt"]
-    elif wrong == "another receipt":
-        record[5]["receipt"] = record[6]["receipt"]
+    elif wrong == "a missing line":
+        del record[5]["talk"]
+    elif wrong == "another line":
+        record[5]["talk"] = "something else"
     else:
         record = [{**row, "turn": row["turn"] + 1_000_000} for row in record]
     assert match.hand_out(record).evidence == "by_referee"
@@ -163,13 +151,3 @@ def test_a_choice_that_was_swapped_in_a_long_match_is_not_proven() -> None:
             assert swapped.hand_out().evidence == "by_referee"
             return
     raise AssertionError("choose another seed: no swap is legal")
-
-
-def test_a_receipt_that_agrees_with_a_long_match_makes_no_dispute() -> None:
-    """Its moves do not name the players: only the rules tell whose choice was which."""
-    match = LongMatch().report(has_talk=True).hand_out()
-    choice = match.played.details["moves"][2]["P01"]
-    match.protest(3, choice)
-    (protest,) = match.league.of(e.ProtestReceived)
-    assert protest.signed == {3: choice}
-    assert match.evidence == "proven"

@@ -210,7 +210,7 @@ def test_in_a_closed_league_nothing_can_be_ordered(order: str, target: str) -> N
     assert league.operate("close", key="k") == Acknowledged()
     assert league.operate("close", key="k") == Acknowledged()
     assert (code_of(league.operate("close")), code_of(league.operate(order, target))) == ("E023", "E031")
-    assert len(league.of(e.LeagueClosed)) == 1
+    assert len(league.orders("close")) == 1
 
 
 def test_a_league_is_closed_after_its_end_only() -> None:

@@ -369,14 +369,14 @@ ANOTHER = seed_for("R1M1", 1, 5)
 )
 def test_a_result_whose_seed_proves_nothing_is_by_word_wherever_it_is_shown(winner: str, seed: str | None) -> None:
     league = Managed(players=2).fill()
+    league.answer_all()
     report = league.report_of("R1M1", winner)
     report["result"]["details"]["draw_seed"] = seed
     assert code_of(league.request(report)) == ""
-    word = "by_referee" if winner == "A" else "loss_by_referee"
-    assert [one.verified for one in league.of(e.ResultAccepted)] == [False]
+    assert [one.verified for one in league.of(e.ResultAccepted)] == [winner == "-A"]
     assert views.standings(league.manager)["by_word"] == ["R1M1"]
-    assert (views.match(league.manager, "R1M1") or {})["evidence"] == word
-    assert views.schedule(league.manager)["rounds"][0]["matches"][0]["evidence"] == word
+    assert (views.match(league.manager, "R1M1") or {})["evidence"] == "by_referee"
+    assert views.schedule(league.manager)["rounds"][0]["matches"][0]["evidence"] == "by_referee"
 
 
 # --- the record of a match --------------------------------------------------------------------------------------------

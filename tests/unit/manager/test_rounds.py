@@ -59,7 +59,7 @@ def test_a_broadcast_is_one_call_with_one_message_for_all() -> None:
 
 @pytest.mark.requirement("ROUND.players_first")
 def test_referees_wait_until_the_calls_to_players_have_ended() -> None:
-    league = Managed(players=3, announcement_wait_s=10.0).fill()
+    league = Managed(players=3).fill()
     first, second, third = league.calls("ROUND_ANNOUNCEMENT")
     league.answer(first)
     league.answer(second, Refusal("E099", "no"))
@@ -92,7 +92,7 @@ def test_a_silent_player_that_was_told_later_is_waited_for_as_long() -> None:
 
 @pytest.mark.requirement("ROUND.official_lead")
 def test_an_official_league_has_a_minutes_lead() -> None:
-    league = Managed(players=2, announcement_lead_s=60.0, announcement_wait_s=10.0).fill()
+    league = Managed(players=2, announcement_lead_s=60.0).fill()
     league.answer_all()
     for _ in range(59):
         league.wait(1)
@@ -416,7 +416,7 @@ def test_a_match_is_not_held_by_the_referee_that_is_only_named_for_it() -> None:
 
 @pytest.mark.requirement("ROUND.official_lead")
 def test_the_lead_of_a_later_round_counts_from_its_announcement() -> None:
-    league = Managed(players=2, double=True, announcement_lead_s=60.0, announcement_wait_s=10.0).fill()
+    league = Managed(players=2, double=True, announcement_lead_s=60.0).fill()
     for _ in range(60):
         league.answer_all()
         league.wait(1)

@@ -1,4 +1,4 @@
-"""Who can speak to whom: matches of players that a referee by others cannot call (T-18)."""
+"""Who can speak to whom: matches of players that a third-party referee cannot call (T-18)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_manual_start_waits_for_the_operator() -> None:
 
 @pytest.mark.requirement("LEAGUE.starts_at")
 def test_a_league_with_an_hour_starts_then_and_not_when_it_is_full() -> None:
-    league = Managed(players=3, start="at", start_at=NOW + 600)
+    league = Managed(players=3, start=NOW + 600)
     league.fill(players=3)
     league.wait(599)
     assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
@@ -58,7 +58,7 @@ def test_a_league_with_an_hour_starts_then_and_not_when_it_is_full() -> None:
 
 @pytest.mark.requirement("LEAGUE.starts_at")
 def test_at_its_hour_a_league_starts_with_whoever_is_there_or_as_soon_as_they_are() -> None:
-    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league = Managed(players=9, start=NOW + 600)
     league.fill(players=1)
     league.wait(700)
     assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
@@ -68,7 +68,7 @@ def test_at_its_hour_a_league_starts_with_whoever_is_there_or_as_soon_as_they_ar
 
 
 def test_the_hour_may_pass_while_the_manager_is_down() -> None:
-    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league = Managed(players=9, start=NOW + 600)
     league.fill(players=2)
     league.restart(after=100)
     assert league.manager.ledger.state == "WAITING_FOR_REGISTRATIONS"
@@ -78,7 +78,7 @@ def test_the_hour_may_pass_while_the_manager_is_down() -> None:
 
 
 def test_the_operator_need_not_wait_for_the_hour() -> None:
-    league = Managed(players=9, start="at", start_at=NOW + 600)
+    league = Managed(players=9, start=NOW + 600)
     league.fill(players=2)
     assert league.operate("start") == Acknowledged()
     assert league.manager.ledger.is_running
@@ -126,10 +126,10 @@ def test_an_agent_that_dies_after_it_answered_is_noticed_before_the_start() -> N
     league.wait(5)
     league.fail(league.calls("ping", "P01")[0])
     assert league.manager.probe_failures == {"P01": "connection refused"}
-    assert list(league.manager.not_answering) == ["P01"]
+    assert list(league.manager.not_answering()) == ["P01"]
     league.wait(2)
     league.answer_pings()
-    assert (league.manager.probe_failures, league.manager.not_answering) == ({}, {})
+    assert (league.manager.probe_failures, league.manager.not_answering()) == ({}, {})
 
 
 @pytest.mark.requirement("REGISTER.probed_until_start")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from league import letters
 from league.calling.line import Sign
 from league.events import DeviationRecorded, Registered
 from league.machine import Address, Blame, Content, Failure, Pong, Refusal
@@ -15,7 +16,6 @@ from league.protocol import jsonrpc
 from league.protocol.conventions import WAYS, Convention
 from league.protocol.messages import LeagueRegisterRequest
 from league.protocol.parts import RefereeMeta
-from league.transport import letters
 from tests.support.enrolling import ANSWER, MANAGER, META, START, Agent
 
 REST = "http://127.0.0.1:8000/register"

@@ -107,6 +107,26 @@ def test_a_final_rejection_ends_it_and_says_why(code: str | None) -> None:
     assert agent.journal == []
 
 
+def test_an_agent_that_plays_the_game_of_the_league_names_it_and_asks_again() -> None:
+    agent = Agent().started()
+    agent.games.add("connect_four")
+    refusal: dict[str, Any] = {"supported_game_types": ["chess", "connect_four"]}
+    agent.reject("E027", **refusal)
+    assert agent.registration.rejected is None
+    assert isinstance(agent.last, LeagueRegisterRequest)
+    assert agent.last.player_meta.game_types == ["connect_four"]
+    agent.reject("E027", **refusal)
+    assert agent.registration.rejected is not None
+
+
+@pytest.mark.parametrize("context", [{}, {"supported_game_types": "chess"}, {"supported_game_types": ["chess", 3]}])
+def test_an_agent_that_does_not_play_the_game_of_the_league_ends(context: dict[str, Any]) -> None:
+    agent = Agent().started()
+    agent.games.add("connect_four")
+    agent.reject("E027", **context)
+    assert agent.registration.rejected is not None
+
+
 @pytest.mark.requirement("REGISTER.stops_when_rejected")
 def test_an_error_that_cannot_be_mended_ends_it_too() -> None:
     agent = Agent().started()
@@ -352,3 +372,14 @@ def test_the_answer_to_a_registration_names_more_managers() -> None:
     assert agent.membership.endpoint == SECOND
     agent.membership.managers.failed(MANAGER)
     assert agent.membership.endpoint == SECOND, "a call that was made before we turned away says nothing new"
+
+
+def test_the_key_of_the_manager_is_kept_with_the_registration() -> None:
+    agent = Agent().started().accept(manager_key="ab" * 32)
+    (event,) = agent.journal
+    assert isinstance(event, Registered)
+    assert event.manager_key == agent.membership.manager_key == "ab" * 32
+
+
+def test_a_manager_may_have_no_key() -> None:
+    assert Agent().started().accept().membership.manager_key == ""

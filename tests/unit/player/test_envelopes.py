@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from league.events import DeviationRecorded
+from league.events import DeviationRecorded, InvitationAnswered
+from league.gateway.notifications import normalise
 from league.machine import Ask
 from league.protocol.envelope import Profile, Reading, answer_limit_s, unseal
 from league.protocol.errors import PeerError
@@ -107,6 +108,20 @@ def test_what_names_no_sender_comes_from_the_referee_that_invited_us() -> None:
     rig.choose(step, "odd")
     assert rig.answer_to(letter).parity_choice == "odd"
     assert ("REF01", "ENVELOPE.auth_token") not in recorded(rig), "the token is that of this referee"
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+@pytest.mark.parametrize("game", ["even_odd", "rock_paper_scissors"])
+def test_an_invitation_may_leave_out_the_league_and_the_game_that_was_announced(game: str) -> None:
+    rig = Rig(derived=False).enrolled()
+    rig.say({**ANNOUNCEMENT, "matches": [{**MATCH, **SEATS, "game_type": game}]})
+    short = {name: value for name, value in INVITATION.items() if name not in ("league_id", "game_type")}
+    content, deviations = normalise(short, "GAME_INVITATION")
+    assert isinstance(rig.say(content), GameJoinAck)
+    (event,) = rig.of(InvitationAnswered)
+    assert (event.league_id, event.game_type) == (LEAGUE, game)
+    assert [one.requirement for one in deviations] == ["GAME_INVITATION.league_id", "GAME_INVITATION.game_type"]
+    assert Rig(profile="strict").enrolled().refusal_of(short) == "E003"
 
 
 @pytest.mark.requirement("PROFILE.strict_refuses")

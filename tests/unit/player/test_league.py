@@ -64,11 +64,24 @@ def test_a_registration_nobody_answers_is_repeated() -> None:
     (call,) = rig.take(rig.player.resume(rig.now)).outbox
     pauses = []
     for _ in range(6):
-        rig.fail(Undelivered(call.key, "league_manager", Failure.REFUSED))
+        rig.fail(Undelivered(call.key, "league_manager", Failure.TIMEOUT))
         before = rig.now
         (call,) = rig.tick().outbox
         pauses.append(rig.now - before)
     assert pauses == [2, 4, 8, 16, 30, 30]
+
+
+@pytest.mark.requirement("REGISTER.retries")
+def test_while_nobody_listens_it_is_repeated_every_two_seconds_for_a_minute() -> None:
+    rig = Rig()
+    (call,) = rig.take(rig.player.resume(rig.now)).outbox
+    pauses = []
+    for _ in range(32):
+        rig.fail(Undelivered(call.key, "league_manager", Failure.REFUSED))
+        before = rig.now
+        (call,) = rig.tick().outbox
+        pauses.append(rig.now - before)
+    assert pauses == [2.0] * 30 + [30.0] * 2
 
 
 @pytest.mark.requirement("REGISTER.takes_any_id")

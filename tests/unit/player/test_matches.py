@@ -18,8 +18,9 @@ from league.events import (
     RoundAnnounced,
 )
 from league.hosting.narration import PLAYER
-from league.machine import Considered, NoChoice, Step
+from league.machine import Step
 from league.player import choices
+from league.player.strategies import Considered, NoChoice
 from league.protocol.errors import NO_CHOICE_BECAUSE, PeerError
 from league.protocol.experiment import Provenance
 from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck

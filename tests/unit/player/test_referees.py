@@ -177,7 +177,7 @@ def test_an_error_of_a_second_caller_takes_no_choice_back() -> None:
     assert rig.say(rig.call(attempt=None)).parity_choice == "even"
 
 
-# --- a referee by others under our manager ----------------------------------------------------------------------------
+# --- a third-party referee under our manager --------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("PLAYER.hears_its_referee_only")

@@ -368,12 +368,12 @@ def test_the_manager_may_have_a_name(sender: str) -> None:
     assert unseal(changed("round_completed", {"sender": sender})).message is not None
 
 
-def test_a_league_may_raise_the_bound_of_concurrent_matches() -> None:
-    other = {"referee_meta.max_concurrent_matches": 25, "referee_meta.token_scheme": GONE}
-    content = changed("referee_register_request", other)
-    assert unseal(content).violations[0].path == "referee_meta.max_concurrent_matches"
-    assert unseal(content, Reading("strict", max_concurrent_matches=25)).message is not None
-    assert unseal(content, Reading("compat", max_concurrent_matches=24)).message is None
+@pytest.mark.parametrize(("matches", "is_taken"), [(10, True), (11, False)])
+def test_a_referee_without_a_token_scheme_may_play_10_matches_at_a_time(matches: int, is_taken: bool) -> None:
+    other = {"referee_meta.max_concurrent_matches": matches, "referee_meta.token_scheme": GONE}
+    read = unseal(changed("referee_register_request", other))
+    assert (read.message is not None) is is_taken
+    assert [one.path for one in read.violations] == ([] if is_taken else ["referee_meta.max_concurrent_matches"])
 
 
 @pytest.mark.parametrize(("matches", "is_taken"), [(64, True), (65, False)])

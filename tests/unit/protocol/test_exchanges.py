@@ -142,6 +142,12 @@ def test_a_registration_is_repeated_until_it_is_answered(message_type: str) -> N
     assert all(before is not None and after is not None and before <= after for before, after in pairwise(pauses))
 
 
+def test_while_nobody_listens_a_registration_is_tried_every_two_seconds_for_a_minute() -> None:
+    retries = EXCHANGES["LEAGUE_REGISTER_REQUEST"].retries
+    assert [retries.delay_before(retry, is_refused=True) for retry in (1, 2, 30, 31)] == [2, 2, 2, 30]
+    assert EXCHANGES["ROUND_ANNOUNCEMENT"].retries.delay_before(4, is_refused=True) is None
+
+
 def test_nothing_is_repeated_without_a_plan() -> None:
     assert RetrySchedule().delay_before(1) is None
 

@@ -1,4 +1,4 @@
-"""Text by others on pages: nothing in it steers, and nothing honest is lost."""
+"""Third-party text on pages: nothing in it steers, and nothing honest is lost."""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
+from league import letters
 from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.envelope import Reading
-from league.transport import letters
 from tests.support.referee_rig import ENDPOINTS, UNKNOWN, Rig, announced
 
 ORDER = ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league import letters
 from league.gateway.foreign_reports import ReportInAllWords
+from league.letters import Speaker
 from league.machine import Failure, Information, Inquiry, Letter
 from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
 from league.protocol.exchanges import Role
 from league.protocol.messages import GameInvitation, LeagueQuery, MatchResultReport
 from league.referee import assigned_matches
-from league.transport import letters
-from league.transport.letters import Speaker
 from tests.support.player_rig import ME as PLAYER
 from tests.support.player_rig import Rig as PlayerRig
 from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, UNKNOWN, Object, Rig, announced, code_of, of_manager
@@ -133,7 +133,7 @@ def test_a_report_calls_the_round_what_its_manager_calls_it_also_after_a_restart
     rig = abroad()
     offer(rig, **{**BODY, "round_id": name}, **CAPITALS)
     rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
-    rig.restart()
+    rig.restart().refuse_tables()
     assert [one.round_id for one in rig.said(ReportInAllWords)] == [reported, reported]
 
 

@@ -473,21 +473,24 @@ def test_a_player_that_answers_with_an_error_was_reached() -> None:
     assert rig.decided.reason == "Technical loss: P01 answered with an error"
 
 
-# --- receipts ---------------------------------------------------------------------------------------------------------
+# --- signatures -------------------------------------------------------------------------------------------------------
+
+ONE = "A" * 86
 
 
-@pytest.mark.requirement("RECEIPT.reported")
-def test_the_report_carries_receipts_turn_by_turn_and_game_over_carries_none() -> None:
-    rig = Rig().given().joins("P01", "P02").chooses("P01", "even", receipt="one").chooses("P02", "odd")
+@pytest.mark.requirement("SIGNATURE.reported")
+def test_the_report_carries_the_last_signature_of_each_player_and_game_over_carries_none() -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even", signature=ONE).chooses("P02", "odd")
     rig.hears_game_over("P01").hears_game_over("P02")
     (report,) = rig.said(MatchResultReport)
     details = plain(report)["result"]["details"]
-    assert (details["receipts"], details["draw_commitment"]) == ({"P01": ["one"], "P02": [None]}, PROMISE)
-    assert "receipts" not in plain(rig.said(GameOver)[0])["game_result"]
+    assert (details["signatures"], details["draw_commitment"]) == ({"P01": ONE}, PROMISE)
+    assert "signatures" not in plain(rig.said(GameOver)[0])["game_result"]
     rig.restart()
     assert plain(rig.said(MatchResultReport)[-1])["result"] == plain(report)["result"]
 
 
-def test_a_text_that_is_too_long_for_a_receipt_is_not_passed_on() -> None:
-    rig = Rig().given().joins("P01", "P02").chooses("P01", "even", receipt="x" * 65).chooses("P02", "odd")
-    assert [event.receipt for event in rig.of(e.MoveMade)] == [None, None]
+@pytest.mark.parametrize("length", [43, 64, 85, 87, 1000])
+def test_a_text_that_cannot_be_a_signature_is_not_passed_on(length: int) -> None:
+    rig = Rig().given().joins("P01", "P02").chooses("P01", "even", signature="x" * length).chooses("P02", "odd")
+    assert [event.signature for event in rig.of(e.MoveMade)] == [None, None]

@@ -9,7 +9,12 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from league import letters
 from league.events import LeagueSettings, MatchDecided, MatchRecordKept, ResultAccepted
+from league.features.lab.simulation.world import World
+from league.features.records.explain import explain
+from league.features.records.match_facts import facts_of
+from league.letters import Speaker
 from league.machine import Acknowledged, Address, Answering, MatchRecord, RecordRequest, Refusal
 from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
@@ -19,11 +24,6 @@ from league.protocol.messages import MatchResultReport
 from league.referee import referee_messages
 from league.referee.referee_context import LONGEST_DETAIL
 from league.reports.journals import Journals, records_of
-from league.transport import letters
-from league.transport.letters import Speaker
-from league_lab.simulation.world import World
-from league_records.explain import explain
-from league_records.match_facts import facts_of
 from tests.support.referee_rig import Rig, announced, of_manager
 
 REFEREE = Speaker(Role.REFEREE, "referee:REF01", STRICT)

@@ -59,7 +59,7 @@ def test_some_errors_end_a_report(code: str) -> None:
     rig.answer(rig.open("league_manager", KIND), Refusal(code, "no"))
     assert settled(rig) == [code]
     assert rig.desk.deadline == START + POLL_S
-    assert rig.request(Ping()) == Pong(())
+    assert rig.request(Ping()) == Pong((), is_live=True)
 
 
 @pytest.mark.parametrize("code", sorted(set(ERRORS) - set(ENDS)))

@@ -18,7 +18,7 @@ PROMISE = draw.commitment(SHARE, LEAGUE, "R1M1", 1)
 
 def drawing() -> Rig:
     rig = Rig().given(announced(share_commitment=PROMISE)).joins("P01", "P02")
-    return rig.chooses("P01", "even", receipt="one").chooses("P02", "odd")
+    return rig.chooses("P01", "even", signature="A" * 86).chooses("P02", "odd")
 
 
 def response(rig: Rig, **changed: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def test_all_choices_and_the_seed_are_handed_in_before_anybody_learns_anything()
         "match_id": "R1M1",
         "attempt": 1,
         "choices": {"P01": "even", "P02": "odd"},
-        "receipts": {"P01": ["one"], "P02": [None]},
+        "signatures": {"P01": "A" * 86},
         "draw_seed": seed,
         "draw_commitment": commitment,
     }
@@ -101,7 +101,7 @@ def test_a_technical_loss_needs_no_share() -> None:
     assert len(rig.said(GameOver)) == 2
 
 
-# --- players that declared receipts are held to their tokens ----------------------------------------------------------
+# --- players that declared a key are held to their tokens -------------------------------------------------------------
 
 
 @pytest.mark.requirement("TOKEN.signers_held")

@@ -240,8 +240,30 @@ def test_a_manager_that_does_not_answer_is_asked_until_it_does() -> None:
         while not is_asking(rig):
             rig.until(rig.t + 1)
     assert rig.of(e.PlayerFaulted) == []
+
+
+@pytest.mark.requirement("TROUBLE.survives")
+@pytest.mark.parametrize("is_back", [True, False])
+@pytest.mark.parametrize("away", ["manager", "referee"])
+def test_a_player_that_failed_long_ago_is_asked_once_more_before_it_loses(away: str, is_back: bool) -> None:
+    rig = loses(asking().joins("P01"))
+    away_until = rig.t + 30
+    if away == "referee":
+        rig.t = away_until
+        rig.restart()
+    while rig.t < away_until:
+        rig.fail(question(rig), Failure.REFUSED)
+        while not is_asking(rig):
+            rig.until(rig.t + 1)
     answers(rig, "decide")
-    assert len(rig.of(e.PlayerFaulted)) == 1
+    assert rig.of(e.PlayerFaulted) == []
+    if is_back:
+        rig.joins("P02").chooses("P01", "even").chooses("P02", "odd")
+        assert rig.decided.status == "WIN"
+    else:
+        rig.breaks("P02")
+        answers(rig, "decide")
+        assert len(rig.of(e.PlayerFaulted)) == 1
 
 
 @pytest.mark.parametrize("code", ["E014", "E016", "E036"])
@@ -249,6 +271,23 @@ def test_a_manager_that_refuses_the_question_leaves_the_decision_to_the_referee(
     rig = loses(asking().joins("P01"))
     rig.answer(question(rig), Refusal(code, "no"))
     assert len(rig.of(e.PlayerFaulted)) == 1
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+def test_a_player_that_moved_meanwhile_is_asked_once_more_at_its_new_address(is_back: bool) -> None:
+    rig = loses(asking().joins("P01"))
+    rig.announce(announced(player_B_endpoint="http://10.0.0.9:8000/mailbox/x/mcp"))
+    answers(rig, "decide")
+    assert rig.of(e.PlayerFaulted) == []
+    if is_back:
+        rig.joins("P02")
+        assert rig.of(e.PlayerFaulted) == []
+        return
+    rig.breaks("P02")
+    # It is not asked again and again, wherever it goes.
+    rig.announce(announced(player_B_endpoint="http://10.0.0.8:8000/mailbox/x/mcp"))
+    answers(rig, "decide")
+    assert [event.player_id for event in rig.of(e.PlayerFaulted)] == ["P02"]
 
 
 def test_a_match_that_is_taken_away_asks_nobody_any_more() -> None:

@@ -61,6 +61,26 @@ def test_a_champion_that_made_none_of_its_choices_is_announced_with_that() -> No
     assert narrated(managed).endswith("9 of 9 choices were not its own")
 
 
+def test_a_voided_result_says_nothing_any_more() -> None:
+    managed = Managed(players=4, referees=1).fill()
+    managed.answer_pings()
+    managed.answer_all()
+    (first, second) = managed.open_matches
+    for match_id in (first, second):
+        report: dict[str, Any] = managed.report_of(match_id)
+        report["result"]["details"]["provenance"] = {"P01": {"choices": 3, "fallbacks": 2, "thinking_s": 0.1}}
+        managed.request(report)
+    before = views.standings(managed.manager)
+    assert before["notes"][-1] == "P01: 2 of 3 choices were not its own"
+    assert sorted(before["by_word"]) == [first, second]
+    own = next(match_id for match_id in (first, second) if "P01" in managed.manager.ledger.matches[match_id].players)
+    managed.operate("replay-match", own)
+    after = views.standings(managed.manager)
+    assert not any("its own" in note for note in after["notes"])
+    assert after["by_word"] == [match_id for match_id in before["by_word"] if match_id != own]
+    assert "P01" not in managed.manager.ledger.sums.models
+
+
 def test_nothing_is_decided_before_the_first_result() -> None:
     managed = Managed(players=4, referees=1).fill()
     assert endings.tie_breaks(managed.manager) == {}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from league import events as e
+from league.features.audit.journal_evidence import evidence
+from league.features.records.match_facts import MatchFacts, facts_of
 from league.machine import Entry
 from league.protocol.exchanges import Role
 from league.reports.journals import read_journals, role_of
 from league.storage.notices import JournalError
 from league.storage.sqlite import SqliteJournal
-from league_audit.journal_evidence import evidence
 from tests.support import player_rig
+from tests.support.old_journals import OLD_FORMATS, unpack
 from tests.support.referee_rig import ME, Rig
 from tests.support.stories import around
 
@@ -93,3 +96,38 @@ def test_a_folder_with_two_leagues_is_refused_by_both(tmp_path: Path) -> None:
     for read in (evidence, read_journals):
         with pytest.raises(JournalError, match="more than one league"):
             read(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("number", "league"),
+    [
+        *((number, league) for number in OLD_FORMATS for league in ("finished", "unfinished")),
+        *((4, league) for league in ("addresses", "orders", "outages")),
+    ],
+)
+def test_a_match_looks_the_same_whether_all_events_are_read_or_only_what_is_about_it(
+    number: int, league: str, tmp_path: Path
+) -> None:
+    folder = str(unpack(number, league, tmp_path))
+    whole = read_journals(folder)
+    match_ids = [pairing.match_id for pairings in schedule_in(whole.manager).rounds for pairing in pairings]
+    for match_id in match_ids:
+        read = read_journals(folder, match_id)
+        assert len(read.manager) < len(whole.manager)
+        facts, of_whole = facts_of(match_id, read), facts_of(match_id, whole)
+        assert facts is not None
+        assert of_whole is not None
+        assert told(facts) == told(of_whole)
+
+
+def schedule_in(manager: Sequence[e.Event]) -> e.ScheduleMade:
+    return next(event for event in manager if isinstance(event, e.ScheduleMade))
+
+
+def told(facts: MatchFacts) -> MatchFacts:
+    """The facts with the letters of this match alone."""
+    records = {
+        referee: replace(record, letters={facts.match_id: record.letters.get(facts.match_id, ())})
+        for referee, record in facts.records.items()
+    }
+    return replace(facts, records=records)

@@ -30,12 +30,20 @@ def event(required: tuple[str, ...] = ("at",), **fields: Any) -> dict[str, Any]:
         ({"Won": event(("at", "by"), by={"type": "string"})}, ["Won.by is new and has no default"]),
         ({"Won": {"properties": {}, "required": []}}, ["Won.at is gone"]),
         ({"Won": event(at={"type": "string"})}, ["Won.at has another type or default"]),
-        ({"Won": event(), "Lost": event()}, ["Lost is new"]),
+        ({"Won": event(at={"enum": ["home"]})}, ["Won.at has another type or default"]),
+        ({"Won": event(), "Lost": event()}, []),
         ({}, ["Won is gone"]),
     ],
 )
-def test_only_a_new_field_with_a_default_keeps_the_format(new: dict[str, Any], changes: list[str]) -> None:
+def test_only_new_events_and_new_fields_with_a_default_keep_the_format(new: dict[str, Any], changes: list[str]) -> None:
     assert list(incompatible({"Won": event()}, new)) == changes
+
+
+def test_a_field_may_take_another_word_and_lose_none() -> None:
+    few = {"Won": event(place={"enum": ["away", "home"]})}
+    many = {"Won": event(place={"enum": ["away", "garden", "home"]})}
+    assert list(incompatible(few, many)) == []
+    assert list(incompatible(many, few)) == ["Won.place has another type or default"]
 
 
 def test_generating_refuses_what_needs_a_new_format(monkeypatch: pytest.MonkeyPatch) -> None:

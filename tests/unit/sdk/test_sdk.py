@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from time import sleep as nap
+from typing import Any, get_type_hints
 
 import pytest
 from msgspec import structs
 
 import league
-from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Turn, serve
+from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Round, Turn, serve
 from league.cli.main import main
-from league.hosting import authors, players
+from league.hosting import author_checks, authors, players
 from league.hosting.author_code import Raised, ask_author
 from league.hosting.players import enter
 from league.player.history import scanned
@@ -46,6 +49,21 @@ def turn(call: ChooseParityCall | GameMoveCall = CALL, options: tuple[str, ...] 
     return Turn("any", "R1M1", "P02", options, bytes(32), history=[past("odd")], call=call)
 
 
+def inside(player: Player) -> Any:
+    """What the library plays with."""
+    return enter(player, type(player).__name__).strategy
+
+
+def plays(player: Player, question: Turn) -> object:
+    return inside(player).choose(question)
+
+
+def warnings(player: Player) -> list[str]:
+    check = enter(player, type(player).__name__).check
+    assert check is not None
+    return check()
+
+
 class Chooser(Player):
     def choose_parity(self, call: ChooseParityCall) -> Parity:
         return "even" if call.match_id == "R9M1" and self.history else "odd"
@@ -64,18 +82,18 @@ class Both(Chooser, Mover):
 
 
 def test_the_parity_is_asked_of_the_method_for_it_with_the_message_and_the_history() -> None:
-    assert Chooser().choose(turn()) == "even"
-    assert Both().choose(turn()) == "even"
+    assert plays(Chooser(), turn()) == "even"
+    assert plays(Both(), turn()) == "even"
 
 
 def test_a_player_without_it_moves_in_even_odd_too() -> None:
-    assert Mover().choose(turn()) == "odd"
+    assert plays(Mover(), turn()) == "odd"
 
 
 def test_other_games_are_asked_of_move() -> None:
-    assert Both().choose(turn(MOVE, ("0", "4"))) == "4"
+    assert plays(Both(), turn(MOVE, ("0", "4"))) == "4"
     with pytest.raises(NotImplementedError, match=r"Chooser has no method move\(self, turn\)"):
-        Chooser().choose(turn(MOVE, ("0", "4")))
+        plays(Chooser(), turn(MOVE, ("0", "4")))
 
 
 def test_results_are_told_with_the_history_they_are_part_of() -> None:
@@ -85,9 +103,9 @@ def test_results_are_told_with_the_history_they_are_part_of() -> None:
         def on_match_over(self, match: PastMatch) -> None:
             told.append((match, len(self.history)))
 
-    Listener().match_over(past("odd"), [past("even"), past("odd")])
+    inside(Listener()).match_over(past("odd"), [past("even"), past("odd")])
     assert told == [(past("odd"), 2)]
-    assert Mover().match_over(past("odd"), [past("odd")]) is None
+    assert inside(Mover()).match_over(past("odd"), [past("odd")]) is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +118,7 @@ def test_results_are_told_with_the_history_they_are_part_of() -> None:
     ],
 )
 def test_a_player_plays_what_it_has_a_method_for(player: Player, games: set[str]) -> None:
-    assert {game for game in ("even_odd", "tic_tac_toe") if player.plays(game)} == games
+    assert {game for game in ("even_odd", "tic_tac_toe") if inside(player).plays(game)} == games
 
 
 def test_misspelt_methods_are_named() -> None:
@@ -117,23 +135,80 @@ def test_misspelt_methods_are_named() -> None:
         def prepare(self) -> None:
             """Another helper."""
 
-    assert Misspelt()._slips() == [
+    assert warnings(Misspelt()) == [
         "Misspelt.choose_party is never called; did you mean choose_parity?",
         "Misspelt.on_match_end is never called; did you mean on_match_over?",
     ]
-    assert Both()._slips() == []
+    assert warnings(Both()) == []
 
 
-def test_a_method_may_be_set_on_the_object_or_stand_for_all() -> None:
+def test_a_method_may_be_set_on_the_object() -> None:
     player: Any = Player()
     player.choose_parity = lambda _: "odd"
-    assert (player.plays("even_odd"), player.choose(turn())) == (True, "odd")
+    assert inside(player).plays("even_odd")
+    assert plays(player, turn()) == "odd"
 
-    class ByHand(Player):
-        def choose(self, turn: Turn) -> str:
+
+def test_helpers_may_have_any_name() -> None:
+    class Helpful(Mover):
+        def helper(self) -> str:
+            return "mine"
+
+        choose = connect = hear = plays = ask = check = helper
+
+    assert plays(Helpful(), turn()) == "odd"
+    assert inside(Helpful()).match_over(past("odd"), [past("odd")]) is None
+    assert inside(Helpful()).plays("tic_tac_toe")
+    assert warnings(Helpful()) == []
+
+
+def test_help_shows_what_authors_use() -> None:
+    assert {name for name in dir(Player) if not name.startswith("_")} == {
+        *("name", "version", "games", "standings", "round", "history"),
+        *("choose_parity", "move", "on_match_over", "on_round", "on_standings", "on_error", "on_league_over"),
+        *("query", "query_sync"),
+    }
+
+
+def test_the_types_of_the_package_can_be_read() -> None:
+    for name in league.__all__:
+        if inspect.isclass(getattr(league, name)):
+            get_type_hints(getattr(league, name))
+    for name in ("choose_parity", "move", "on_match_over", "on_round", "query"):
+        get_type_hints(getattr(Player, name))
+
+
+def test_mistakes_are_told_at_the_start() -> None:
+    class WithoutArgument(Player):
+        def choose_parity(self) -> Parity:  # type: ignore[override]
+            return "even"
+
+    class LosesName(Mover):
+        def __init__(self, name: str) -> None:
+            self.seen = [name]
+
+    class KeepsName(Mover):
+        def __init__(self, name: str) -> None:
+            super().__init__(name)
+
+    class Blocks(Player):
+        async def move(self, turn: Turn) -> str:
+            time.sleep(1)  # noqa: ASYNC251 - the mistake
             return turn.options[0]
 
-    assert ByHand().plays("tic_tac_toe")
+        async def on_match_over(self, match: PastMatch) -> None:
+            nap(1)  # noqa: ASYNC251 - the mistake
+
+        async def on_round(self, announced: Round) -> None:
+            await asyncio.sleep(time.time())
+
+    with pytest.raises(CommandError, match=r"write def choose_parity\(self, call\)"):
+        warnings(WithoutArgument())
+    assert warnings(LosesName("Lost")) == [
+        "LosesName.__init__ drops the name that it gets; write super().__init__(name) in it"
+    ]
+    assert warnings(KeepsName("Kept")) == []
+    assert warnings(Blocks()) == [f"Blocks.{name} {author_checks.BLOCKS}" for name in ("move", "on_match_over")]
 
 
 def test_what_a_player_says_of_itself_is_said_of_it() -> None:
@@ -145,7 +220,7 @@ def test_what_a_player_says_of_itself_is_said_of_it() -> None:
             pass
 
     said = [(one.name, one.version, one.games) for one in (enter(Mover(), "Mover"), enter(Forgetful(), "Forgetful"))]
-    assert said == [("", "1.0.0", ("even_odd",)), ("Owl", "1.0.0", ("tic_tac_toe",))]
+    assert said == [("", "1.0.0", ()), ("Owl", "1.0.0", ("tic_tac_toe",))]
     given = enter(Mover("Elk", version="2.0.0", games="rock_paper_scissors"), "Mover")
     assert (given.name, given.version, given.games) == ("Elk", "2.0.0", ("rock_paper_scissors",))
     assert enter(Mover(games=["a", "b"]), "Mover").games == ("a", "b")
@@ -227,7 +302,7 @@ def test_a_slip_is_named_and_nothing_else_is_guessed() -> None:
     assert "rejects it (E024)" in moved
     assert "Legal: '0', '4'." in moved
     number = authors.no_choice("Mine", 4, MOVE, ("0", "4"))
-    assert number.startswith("Mine returned 4, which is not text that can be sent; did you mean '4'?\n")
+    assert number.startswith('Mine returned 4: 4 is a number; return "4"\n')
 
 
 def test_a_report_stays_short_and_shows_no_token() -> None:
@@ -306,7 +381,7 @@ def test_a_traceback_begins_where_the_authors_code_does() -> None:
         def choose_parity(self, call: ChooseParityCall) -> Parity:
             raise ValueError("mine")
 
-    raised = ask(partial(Broken().choose, turn()))
+    raised = ask(partial(inside(Broken()).choose, turn()))
     assert isinstance(raised, Raised)
     told = authors.trace_of(raised.error)
     assert told.count("File ") == 1
@@ -452,6 +527,10 @@ def test_importing_the_package_loads_nothing_yet() -> None:
         (
             past(None, status="TECHNICAL_LOSS", winner="P02"),
             "R1M1: you lost against P02 by a technical loss (yours); league explain R1M1 tells why",
+        ),
+        (
+            past(None, status="TECHNICAL_LOSS", winner=None),
+            "R1M1: you lost against P02 by a technical loss (of both players); league explain R1M1 tells why",
         ),
         (
             past(None, status="TECHNICAL_LOSS", winner="P01"),

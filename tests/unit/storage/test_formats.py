@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from itertools import groupby, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
 import pytest
 
 from league import __version__
 from league.cli.main import main
-from league.events import BulletinsDelivered, LeagueCreated, MatchTaken, Registered
+from league.events import (
+    Event,
+    LeagueCreated,
+    LeagueSettings,
+    MatchParked,
+    OrderCarriedOut,
+    ResultAccepted,
+    SettingsChanged,
+)
+from league.manager.ledger import NO_LONGER_CHECKED, Basis
 from league.reports.journals import read_events, replay
-from league.storage import formats
-from league.storage.chain import digest_after
-from league.storage.formats import FORMAT, MigrationRecord
+from league.storage import formats, retired
+from league.storage.formats import FORMAT
+from league.storage.journal import decode
 from league.storage.journal_files import stored_format
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
@@ -29,11 +38,11 @@ from league.storage.sqlite import SqliteJournal
 from tests.support.journals import Notices
 from tests.support.old_journals import OLD_FORMATS, unpack
 
-CHAMPIONS = {1: "P02", 2: "P01", 3: "P02"}
+CHAMPIONS = {2: "P01", 3: "P02", 4: "P02"}
 POINTS = {
-    1: {"P02": 7, "P04": 5, "P03": 3, "P01": 1},
     2: {"P01": 5, "P03": 5, "P02": 3, "P04": 2},
     3: {"P02": 9, "P01": 4, "P03": 3, "P04": 1},
+    4: {"P02": 5, "P04": 5, "P03": 4, "P01": 1},
 }
 READERS = ("verify", "replay", "standings --journal", "schedule --journal", "explain R1M1 --journal")
 
@@ -50,9 +59,6 @@ if moment == "before the backup":
     journal_files.copy_to = die
 elif moment == "after the backup":
     formats.migrate = die
-elif moment == "between two steps":
-    last = max(formats.MIGRATIONS)
-    formats.MIGRATIONS = {**formats.MIGRATIONS, last: formats.MIGRATIONS[last]._replace(step=die)}
 else:
     journal_files.verify_events = die
     journal_files._verify = lambda *_: None
@@ -137,50 +143,140 @@ def test_the_tables_of_a_migrated_journal_are_those_of_a_new_one(finished: Path,
     ]
 
 
-def test_the_chain_can_be_followed_through_a_migration(finished: Path, number: int) -> None:
+def test_a_migration_changes_no_event_and_no_digest(finished: Path, number: int) -> None:
     assert main(["migrate", str(finished / "journal.db")]) == 0
-    with open_for_reading(finished / "journal.db") as journal:
-        records = msgspec.json.decode(journal.meta["migrations"], type=list[MigrationRecord])
-    assert [record.old_format for record in records] == list(range(number, FORMAT))
-    old = rows(finished / f"journal.db.format-{number}", "SELECT seq, entry, at, kind, body FROM events")
-    new = rows(finished / "journal.db", "SELECT seq, entry, at, kind, body FROM events")
-    changed = [row for row, old_row in zip(new, old, strict=True) if row != old_row]
-    assert sum(record.events_rewritten for record in records) == len(changed)
-    if number == 1:
-        old_head = b""
-        for _, group in groupby(old, lambda row: row[1]):
-            old_head = digest_after(old_head, group)
-        assert 0 < len(changed) < len(new)
-    else:
-        backup = finished / f"journal.db.format-{number}"
-        [(stored,)] = rows(backup, "SELECT digest FROM events ORDER BY seq DESC LIMIT 1")
-        assert isinstance(stored, bytes)
-        old_head = stored
-    assert records[0].old_head == old_head.hex()
-    for earlier, later in pairwise(records):
-        assert earlier.new_head == later.old_head
-    [(head,)] = rows(finished / "journal.db", "SELECT hex(digest) FROM events ORDER BY seq DESC LIMIT 1")
-    assert records[-1].new_head == str(head).lower()
+    events = "SELECT * FROM events"
+    assert rows(finished / "journal.db", events) == rows(finished / f"journal.db.format-{number}", events)
 
 
-def test_what_the_first_format_left_unsaid_means_what_it_meant(tmp_path: Path) -> None:
-    folder = unpack(1, "finished", tmp_path)
-    events = read_events(folder / "journal.db")
-    assert isinstance(events[0], LeagueCreated)
-    assert events[0].settings.enrolment == "open"
-    delivered = [event.bulletins for event in events if isinstance(event, BulletinsDelivered)]
-    assert {bulletin.kind for bulletins in delivered for bulletin in bulletins.values()} == {
-        "round_completed",
-        "league_completed",
+def test_the_first_format_is_an_error_of_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "journal.db"
+    SqliteJournal(path, Notices()).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE events DROP COLUMN digest")
+        connection.execute("PRAGMA user_version = 0")
+    for command in ("replay", "verify", "migrate"):
+        assert main([*command.split(), str(path)]) == 1
+        error = capsys.readouterr().err
+        assert f"in format 1; this version, {__version__}, reads formats 2 to {FORMAT}" in error
+        assert "`league migrate` of version 0.3.0" in error
+        assert "damaged" not in error
+
+
+# --- events that are gone ---------------------------------------------------------------------------------------------
+
+
+class Recorded(NamedTuple):
+    """A league of 0.3.0 with events that later versions do without, and its points as 0.3.0 showed them."""
+
+    events: set[str]
+    points: dict[str, int]
+    orders: tuple[str, ...]
+
+
+SPECIAL = {
+    "addresses": Recorded(
+        {"ReportHeld", "ReportDisputed", "MatchUnparked", "LeaguePaused", "LeagueResumed"},
+        {"P02": 5, "P04": 4, "P03": 4, "P01": 3},
+        ("pause", "resume", "replay-match R2M1"),
+    ),
+    "orders": Recorded(
+        {
+            "AgentApproved",
+            "AgentReadmitted",
+            "AgentRejected",
+            "LeaguePaused",
+            "LeagueResumed",
+            "LeagueStartOrdered",
+            "PlayerWithdrawn",
+            "SecretReplaced",
+        },
+        {"P01": 4, "P02": 4, "P04": 3, "P03": 1},
+        (
+            "reject player-5",
+            "approve the referee",
+            *(f"approve player-{number}" for number in (1, 2, 3, 4)),
+            *("start", "pause", "resume", "readmit player-4", "withdraw P03", "rotate-token admin"),
+            *("replay-match R1M1", "rotate-token admin", "replay-match R1M1"),
+        ),
+    ),
+    "outages": Recorded(
+        {"MatchHeld", "MatchInterrupted", "OutageBegan", "OutageEnded", "PlayersProbed", "ProtestReceived"},
+        {"P02": 9, "P03": 9, "P01": 7, "P04": 3, "P05": 1},
+        ("replay-match R1M2",),
+    ),
+}
+
+
+@pytest.fixture(params=SPECIAL)
+def special(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Recorded]:
+    league: str = request.param
+    folder = unpack(4, league, tmp_path)
+    kinds = {kind for (kind,) in rows(folder / "journal.db", "SELECT DISTINCT kind FROM events")}
+    assert kinds >= SPECIAL[league].events
+    return folder, SPECIAL[league]
+
+
+def test_a_league_with_events_that_are_gone_is_what_it_was(
+    special: tuple[Path, Recorded], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, recorded = special
+    for command in READERS[1:]:
+        assert main([*command.split(), str(folder)]) == 0, capsys.readouterr().err
+    league = replay(str(folder))
+    assert {row.player_id: row.points for row in league.manager.standings} == recorded.points
+    assert tuple(league.manager.ledger.controls.orders.values()) == recorded.orders
+    assert main(["migrate", str(folder)]) == 0
+    assert replay(str(folder)).digest == league.digest
+    capsys.readouterr()
+    main(["verify", str(folder), "--json"])
+    assert json.loads(capsys.readouterr().out)["chain"] == "whole"
+
+
+def test_results_of_then_are_by_the_referees_word(special: tuple[Path, Recorded]) -> None:
+    """Receipts of 0.3.0 were checked with keys that nobody needs any more."""
+    folder, _ = special
+    matches = replay(str(folder)).manager.ledger.matches.values()
+    played = [match for match in matches if isinstance(match.result, ResultAccepted)]
+    assert played
+    assert all(match.basis == Basis("by_referee", (), NO_LONGER_CHECKED) for match in played)
+
+
+def test_each_order_of_an_earlier_version_is_one_of_today() -> None:
+    bodies = (
+        b'{"event": "LeagueClosed", "at": 1, "key": "k"}',
+        b'{"event": "AgentApproved", "at": 1, "key": "k", "applicant_id": "A01", "target": "Ann"}',
+        b'{"event": "PlayerWithdrawn", "at": 1, "key": "k", "agent_id": "P01"}',
+    )
+    assert [decode(body) for body in bodies] == [
+        OrderCarriedOut(at=1.0, order="close", key="k"),
+        OrderCarriedOut(at=1.0, order="approve", target="A01", key="k", named="Ann"),
+        OrderCarriedOut(at=1.0, order="withdraw", target="P01", key="k"),
+    ]
+
+
+def test_an_event_of_another_version_is_read_only_if_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows_for_old_events = {
+        "Parked": lambda fields: {"event": "MatchParked", "at": fields["at"], "match_id": fields["match"]},
+        "Gone": lambda _: None,
     }
-    with open_for_reading(folder / "referee.db") as journal:
-        taken = [event for event in journal.events() if isinstance(event, MatchTaken)]
-        passes = msgspec.json.decode(journal.secrets()[f"match/{taken[0].match_id}/1"])
-    assert [len(tokens) for tokens in passes["shown"]] == [1, 1]
-    assert isinstance(read_events(folder / "player-1.db")[0], Registered)
+    monkeypatch.setattr(retired, "RETIRED", rows_for_old_events)
+    assert decode(b'{"event": "Gone", "at": 1}') == Event(at=1.0)
+    assert decode(b'{"event": "Parked", "at": 1, "match": "R1M1"}') == MatchParked(at=1.0, match_id="R1M1")
+    for body in (
+        b'{"event": "Gone", "at": "now"}',
+        b'{"event": "Gone"}',
+        b'{"event": "Parked", "at": 1}',
+        b'{"event": "Parked", "at": 1, "match": 5}',
+        b'{"event": "Unknown", "at": 1}',
+        b'{"event": [], "at": 1}',
+        b"[]",
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            decode(body)
 
 
-@pytest.mark.parametrize("moment", ["before the backup", "after the backup", "between two steps", "before the commit"])
+@pytest.mark.parametrize("moment", ["before the backup", "after the backup", "before the commit"])
 def test_whenever_migrating_is_killed_the_journal_is_whole(finished: Path, number: int, moment: str) -> None:
     path = finished / "journal.db"
     digest = replay(str(path)).digest
@@ -199,7 +295,6 @@ def test_a_damaged_journal_of_an_older_format_is_called_damaged_and_not_migrated
         connection.execute("DROP TRIGGER events_are_never_changed")
         connection.execute("UPDATE events SET body = x'7b' WHERE seq = 20")
     before = path.read_bytes()
-    # In format 1 the sound part ends with the event; later formats know it by the group.
     with pytest.raises(JournalError, match=r"is damaged: .*its events 1 to 1\d can be read"):
         SqliteJournal(path, Notices())
     assert path.read_bytes() == before
@@ -219,6 +314,25 @@ def test_a_journal_in_use_is_not_migrated(
     assert f"is in use by process {os.getpid()}" in capsys.readouterr().err
 
 
+def test_an_event_of_a_later_version_is_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = unpack(4, "finished", tmp_path) / "journal.db"
+    assert main(["migrate", str(path)]) == 0
+    capsys.readouterr()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TRIGGER events_are_never_changed")
+        body = b'{"event": "OrderCarriedOut", "at": 1, "order": "an order of 9.0.0", "key": "k"}'
+        connection.execute("UPDATE events SET body = ? WHERE seq = 20", (body,))
+    with pytest.raises(JournalError, match="is damaged"):
+        SqliteJournal(path, Notices())
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE meta SET value = '9.0.0' WHERE key = 'written_by'")
+    for command in READERS:
+        assert main([*command.split(), str(path)]) == 1
+        assert f"was written by version 9.0.0, and this version, {__version__}, cannot" in capsys.readouterr().err
+    with pytest.raises(JournalError, match=r"was written by version 9\.0\.0"):
+        SqliteJournal(path, Notices())
+
+
 def test_a_newer_format_is_an_error_of_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "journal.db"
     SqliteJournal(path, Notices()).close()
@@ -232,3 +346,30 @@ def test_a_newer_format_is_an_error_of_one_sentence(tmp_path: Path, capsys: pyte
         assert f"reads formats {formats.OLDEST} to {FORMAT}" in error
         assert "damaged" not in error
     assert hashlib.sha256(path.read_bytes()).hexdigest() == before
+
+
+def test_a_league_with_settings_that_are_gone_has_those_that_mean_the_same_now() -> None:
+    settings = {
+        "league_id": "spring",
+        "start": "at",
+        "start_at": 1_700_000_000.0,
+        "endpoints": "lan",
+        "allow_endpoint": ["10.1.0.0/16"],
+        "late_referees": False,
+        "referee_patience_s": 20.0,
+    }
+    created = decode(json.dumps({"event": "LeagueCreated", "at": 1.0, "settings": settings}).encode())
+    assert created == LeagueCreated(
+        at=1.0,
+        settings=LeagueSettings(league_id="spring", start=1_700_000_000.0, endpoints=("lan", "10.1.0.0/16")),
+    )
+    narrowed = {"event": "EndpointsChanged", "at": 2.0, "endpoints": "local", "allow_endpoint": []}
+    assert decode(json.dumps(narrowed).encode()) == SettingsChanged(at=2.0, endpoints=("local",))
+    doubted = {"event": "TrustChanged", "at": 3.0, "trust": "tokens"}
+    assert decode(json.dumps(doubted).encode()) == SettingsChanged(at=3.0, trust="tokens")
+
+
+def test_a_league_with_a_setting_that_never_was_cannot_be_read() -> None:
+    settings = {"league_id": "spring", "luck": 7}
+    with pytest.raises(ValueError, match="luck"):
+        decode(json.dumps({"event": "LeagueCreated", "at": 1.0, "settings": settings}).encode())

@@ -166,7 +166,7 @@ def test_a_journal_of_a_newer_version_is_refused(home: Home, notices: Notices) -
         set_format = f"PRAGMA user_version = {newer}"
     home.change(set_format, "UPDATE meta SET value = '9.0.0' WHERE key = 'written_by'")
     sentence = (
-        f"was written by version 9.0.0 in format {newer}; this version, {__version__}, reads formats 1 to {FORMAT}$"
+        f"was written by version 9.0.0 in format {newer}; this version, {__version__}, reads formats 2 to {FORMAT}$"
     )
     with pytest.raises(JournalError, match=sentence):
         write(home, notices)

@@ -1,4 +1,4 @@
-"""The stand-ins for agents by others are what they are said to be: driven by raw HTTP, and among themselves."""
+"""The stand-ins for third-party agents are what they are said to be: driven by raw HTTP, and among themselves."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ FOR_OURS = (
     "has a directory",
     "start_match_command",
 )
-"""Their referees must look addresses up, or know a name of their own: ours do (e2e/test_abroad.py), no stand-in."""
+"""Their referees must look addresses up or know their own name. Ours do (tests/e2e/test_abroad.py), no stand-in."""
 
 
 @pytest.mark.parametrize("name", [name for name in MANAGERS if name not in FOR_OURS])

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from league.features.demo.demo_run import measured, shared_processes
+from league.features.demo.success import Share, Success
 from league.terminal import tables as terminal
 from league.terminal.display import width
 from league.terminal.tables import LineScreen, LiveScreen, screen_for
-from league_demo.demo_run import measured, shared_processes
-from league_demo.success import Share, Success
 
 
 def league(**changes: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The longest winning streak of every player: a command, a page, an MCP tool and a section of the league page."""
 
-from league.features import CommandRow, Feature, SectionRow, ViewRow
+from league.rows import CommandRow, Feature, SectionRow, ViewRow
 
 FEATURE = Feature(
     name="streaks",

@@ -1,7 +1,7 @@
 """Even/Odd: its rules and its fields on the wire."""
 
 from league.games.contract import Game
-from league.games.even_odd.rules import EvenOdd
+from league.games.even_odd.rules import EvenOdd, board
 from league.games.even_odd.wire import EvenOddWire
 
 RULES_TEXT = (
@@ -17,4 +17,5 @@ GAME = Game(
     measure="points",
     single_draw_last=True,
     rules_text=RULES_TEXT,
+    board=board,
 )

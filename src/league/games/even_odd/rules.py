@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from league.games.boards import Cards, Picture
 from league.games.contract import (
     BOTH,
     CHANCE,
@@ -47,6 +48,15 @@ def winner(choices: tuple[str, str], number: int) -> Seat | None:
     return PLAYER_A if choices[PLAYER_A] == parity(number) else PLAYER_B
 
 
+def board(state: EvenOddState) -> Picture:
+    """What both players chose, and the number that was drawn."""
+    choices = state.choices or ()
+    hands = [Cards(seat, (choice,)) for seat, choice in enumerate(choices)]
+    if state.number is not None:
+        hands.append(Cards(None, (str(state.number),), "drawn"))
+    return Picture(hands=tuple(hands))
+
+
 class EvenOdd(BaseRules):
     def start(self) -> EvenOddState:
         return EvenOddState()
@@ -80,7 +90,7 @@ class EvenOdd(BaseRules):
         if state.choices is None or state.number is None:
             return None
         seat = winner(state.choices, state.number)
-        # These sentences are the documents' own; agents by others may read them.
+        # These sentences are the documents' own; third-party agents may read them.
         drawn = f"number was {state.number} ({parity(state.number)})"
         if seat is None:
             choice = state.choices[PLAYER_A]

@@ -7,6 +7,7 @@ from league.games.contract import (
     NOTHING_PENDING,
     PLAYER_A,
     PLAYER_B,
+    ChanceStep,
     Players,
     Seat,
     Verdict,
@@ -100,4 +101,5 @@ def _verdict(first: str | None, second: str | None, number: int) -> Verdict:
     seat = winner((first, second), number)
     if not LOWEST <= number <= HIGHEST:
         return Verdict("insufficient", seat, f"{number} is not from {LOWEST} to {HIGHEST}", implied=True)
-    return Verdict("confirmed", seat, f"{first} and {second} were chosen, {number} was drawn")
+    note = f"{first} and {second} were chosen, {number} was drawn"
+    return Verdict("confirmed", seat, note, draws=(ChanceStep((), number),))

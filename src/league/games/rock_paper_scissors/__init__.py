@@ -1,8 +1,8 @@
 """Rock, paper, scissors: simultaneous choices without chance. `best_of` makes the game for any number of throws."""
 
 from league.games.contract import Game
-from league.games.rock_paper_scissors.rules import RockPaperScissors, leader
-from league.games.rock_paper_scissors.wire import wire
+from league.games.moves import MoveWire
+from league.games.rock_paper_scissors.rules import RockPaperScissors, board, leader
 
 
 def best_of(throws: int) -> Game:
@@ -11,7 +11,17 @@ def best_of(throws: int) -> Game:
         'Both players throw "rock", "paper" or "scissors" at the same time: rock beats scissors, scissors beat paper, '
         f"paper beats rock. A match has {throws} throws, and the player who wins more of them wins the match."
     )
-    return Game("rock_paper_scissors", rules, wire(rules), turns=throws, rules_text=rules_text, leader=leader)
+    wire = MoveWire(rules, move_type="throw")
+    return Game(
+        "rock_paper_scissors",
+        rules,
+        wire,
+        turns=throws,
+        rules_text=rules_text,
+        leader=leader,
+        board=board,
+        public=True,
+    )
 
 
 GAME = best_of(3)

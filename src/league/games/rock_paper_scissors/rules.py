@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from league.games.boards import Cards, Picture
 from league.games.contract import (
     BOTH,
+    LETTERS,
     NOBODY,
     PLAYER_A,
     PLAYER_B,
+    SEATS,
     BaseRules,
     Mover,
     Outcome,
@@ -34,6 +37,10 @@ class Throws:
 
     finished: tuple[Throw, ...] = ()
 
+    @property
+    def history(self) -> tuple[dict[Seat, str], ...]:
+        return tuple(dict(enumerate(throw)) for throw in self.finished)
+
     def won_by(self, seat: Seat) -> int:
         return sum(BEATS[throw[seat]] == throw[opponent(seat)] for throw in self.finished)
 
@@ -45,6 +52,15 @@ def leader(state: Throws) -> Seat | None:
     if won_by_a == won_by_b:
         return None
     return PLAYER_A if won_by_a > won_by_b else PLAYER_B
+
+
+def board(state: Throws) -> Picture:
+    """The last throws of both players, and how many each has won."""
+    hands = []
+    for seat in SEATS:
+        faces = (state.finished[-1][seat],) if state.finished else ()
+        hands.append(Cards(seat, faces, f"{state.won_by(seat)} won"))
+    return Picture(hands=tuple(hands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +88,11 @@ class RockPaperScissors(BaseRules):
         if not self._decided(state):
             return None
         throws = len(state.finished)
-        won_by_a = state.won_by(PLAYER_A)
-        won_by_b = state.won_by(PLAYER_B)
-        if won_by_a > won_by_b:
-            return win(PLAYER_A, f"{{A}} won {won_by_a} to {won_by_b} in {throws} throws")
-        if won_by_b > won_by_a:
-            return win(PLAYER_B, f"{{B}} won {won_by_b} to {won_by_a} in {throws} throws")
-        return tie(f"Both won {won_by_a} of {throws} throws")
+        seat = leader(state)
+        if seat is None:
+            return tie(f"Both won {state.won_by(PLAYER_A)} of {throws} throws")
+        score = f"{state.won_by(seat)} to {state.won_by(opponent(seat))}"
+        return win(seat, f"{{{LETTERS[seat]}}} won {score} in {throws} throws")
 
     def view(self, state: Throws, seat: Seat) -> dict[str, object]:
         other = opponent(seat)

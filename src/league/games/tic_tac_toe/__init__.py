@@ -1,9 +1,9 @@
 """Tic-tac-toe: a game in which players take turns."""
 
 from league.games.contract import Game, GameStrategy
+from league.games.moves import MoveWire
 from league.games.tic_tac_toe.rules import CELLS, TicTacToe
 from league.games.tic_tac_toe.search import search
-from league.games.tic_tac_toe.wire import wire
 
 RULES = TicTacToe()
 RULES_TEXT = (
@@ -15,7 +15,7 @@ RULES_TEXT = (
 GAME = Game(
     "tic_tac_toe",
     RULES,
-    wire(RULES),
+    MoveWire(RULES, move_type="mark_cell", public_history=True),
     turns=len(CELLS),
     rules_text=RULES_TEXT,
     board=RULES.board,

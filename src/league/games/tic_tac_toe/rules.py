@@ -9,13 +9,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from league.games.boards import Board, Piece
 from league.games.contract import (
+    LETTERS,
     NOBODY,
     PLAYER_A,
     SEATS,
     TURN,
     BaseRules,
-    Board,
     Cells,
     Mover,
     Outcome,
@@ -27,6 +28,11 @@ from league.games.contract import (
 CELLS: Final = tuple("012345678")
 LINES: Final = ("012", "345", "678", "036", "147", "258", "048", "246")
 MARKS: Final = ("X", "O")
+PIECES: Final = {
+    "": Piece(),
+    "X": Piece(shape="cross", color="blue", name="X"),
+    "O": Piece(shape="ring", color="red", name="O"),
+}
 ALL: Final = 0b111_111_111
 SETS: Final = range(ALL + 1)
 
@@ -47,6 +53,18 @@ class Marked(Struct, frozen=True):
 
     cells: tuple[str, ...] = ()
     bits: tuple[int, int] = (0, 0)
+
+    @property
+    def history(self) -> tuple[dict[Seat, str], ...]:
+        return tuple({place % 2: cell} for place, cell in enumerate(self.cells))
+
+    @property
+    def marks(self) -> list[str]:
+        """The marks in the nine cells."""
+        marks = [""] * len(CELLS)
+        for place, cell in enumerate(self.cells):
+            marks[int(cell)] = MARKS[place % 2]
+        return marks
 
     @property
     def is_over(self) -> bool:
@@ -85,23 +103,18 @@ class TicTacToe(BaseRules):
         for seat in SEATS:
             line = COMPLETE[state.bits[seat]]
             if line:
-                name = "{A}" if seat == PLAYER_A else "{B}"
-                return win(seat, f"{name} has {MARKS[seat]} in the cells {', '.join(line)}")
+                return win(seat, f"{{{LETTERS[seat]}}} has {MARKS[seat]} in the cells {', '.join(line)}")
         if len(state.cells) == len(CELLS):
             return tie("The board is full and nobody has three in a row")
         return None
 
     def view(self, state: Marked, seat: Seat) -> dict[str, object]:
         # Players get the board as one list of nine cells; pages get it in rows.
-        cells = [""] * len(CELLS)
-        for place, cell in enumerate(state.cells):
-            cells[int(cell)] = MARKS[place % 2]
-        return {"your_mark": MARKS[seat], "board": cells}
+        return {"your_mark": MARKS[seat], "board": state.marks}
 
     def board(self, state: Marked) -> Board:
-        marks = {cell: MARKS[place % 2] for place, cell in enumerate(state.cells)}
-        texts = tuple(marks.get(cell, "") for cell in CELLS)
-        return texts[0:3], texts[3:6], texts[6:9]
+        marks = tuple(PIECES[mark] for mark in state.marks)
+        return marks[0:3], marks[3:6], marks[6:9]
 
     def winning_cells(self, state: Marked) -> Cells:
         """The cells of every complete line, by row and column: the last mark may complete two."""

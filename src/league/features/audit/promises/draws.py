@@ -1,0 +1,148 @@
+"""Promise 12: an attempt has only one draw: its seed, commitment and number are the same wherever they appear. Once the
+manager has released its share of a draw after which nobody chooses, the match is decided, and no other attempt begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from league import events as e
+from league.features.audit.promises.event_history import (
+    Attempt,
+    attempt_of,
+    game_of,
+    inner,
+    places,
+    settings_of,
+    text,
+    whole,
+    word_of,
+)
+from league.features.audit.promises.evidence import Evidence, Object
+from league.features.audit.promises.promise_findings import Breach, call_at, event_at
+
+
+class _Draw(NamedTuple):
+    """What one place says about the draw of an attempt; None where it says nothing."""
+
+    attempt: Attempt
+    where: str
+    number: int | None = None
+    seed: str | None = None
+    commitment: str | None = None
+
+
+def breaches(evidence: Evidence) -> Iterator[Breach]:
+    yield from _seeds_used_twice(evidence)
+    yield from _numbers_drawn_twice(evidence)
+    yield from _contradictions(evidence)
+    yield from _begun_anew(evidence)
+
+
+def unobservable(evidence: Evidence) -> str | None:
+    if evidence.traffic is None and not any(evidence.referees.values()):
+        return "there is neither a referee's journal nor recorded traffic"
+    return None
+
+
+def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
+    seeds: dict[str, Attempt] = {}
+    for referee, journal in evidence.referees.items():
+        for place, match in places(journal, e.MatchTaken):
+            attempt = attempt_of(match)
+            first = seeds.setdefault(match.seed, attempt)
+            if first != attempt:
+                yield Breach(
+                    f"{_name(attempt)} has the seed of {_name(first)}",
+                    event_at(referee, place),
+                )
+
+
+def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
+    settings = settings_of(evidence.manager)
+    if settings is not None and settings.game_type != "even_odd":
+        # Other games may draw more than one number.
+        return
+    drawn: set[Attempt] = set()
+    for referee, journal in evidence.referees.items():
+        for place, event in places(journal, e.NumberDrawn):
+            attempt = attempt_of(event)
+            if attempt in drawn:
+                yield Breach(f"{_name(attempt)} has a second number", event_at(referee, place))
+            drawn.add(attempt)
+
+
+def _contradictions(evidence: Evidence) -> Iterator[Breach]:
+    # The first place that says something is as good as any: two different values are one too many.
+    first_values: dict[tuple[Attempt, str], object] = {}
+    for draw in (*_journalled(evidence), *_sent(evidence)):
+        for name in ("number", "seed", "commitment"):
+            value = getattr(draw, name)
+            if value is None:
+                continue
+            first_value = first_values.setdefault((draw.attempt, name), value)
+            if first_value != value:
+                yield Breach(f"{_name(draw.attempt)} shows a second {name}", draw.where)
+
+
+def _begun_anew(evidence: Evidence) -> Iterator[Breach]:
+    game = game_of(evidence.manager)
+    if game is None or not game.single_draw_last:
+        # Choices follow: a match that is lost after its draw is played again.
+        return
+    released: set[str] = set()
+    for place, event in places(evidence.manager, e.DrawReleased, e.ResultVoided, e.MatchAssigned):
+        if isinstance(event, e.DrawReleased):
+            released.add(event.match_id)
+        elif isinstance(event, e.ResultVoided):
+            released.discard(event.match_id)
+        elif isinstance(event, e.MatchAssigned) and event.match_id in released:
+            yield Breach(
+                f"{event.match_id} began anew after its draw",
+                event_at("manager", place),
+            )
+
+
+def _name(attempt: Attempt) -> str:
+    return f"{attempt.match_id}, attempt {attempt.number},"
+
+
+def _journalled(evidence: Evidence) -> Iterator[_Draw]:
+    for referee, journal in evidence.referees.items():
+        for place, taken in places(journal, e.MatchTaken):
+            yield _Draw(attempt_of(taken), event_at(referee, place), seed=taken.seed)
+        for place, decided in places(journal, e.MatchDecided):
+            yield _draw(attempt_of(decided), event_at(referee, place), decided.details)
+    for place, result in places(evidence.manager, e.ResultAccepted):
+        attempt = attempt_of(result)
+        # A dishonest referee may report any draw, but only by its word.
+        is_dishonest = result.referee_id in evidence.simulator.dishonest
+        if is_dishonest and word_of(evidence.manager, result) != "proven":
+            continue
+        yield _draw(attempt, event_at("manager", place), result.details)
+
+
+def _sent(evidence: Evidence) -> Iterator[_Draw]:
+    for kind in ("GAME_INVITATION", "GAME_OVER", "MATCH_RESULT_REPORT"):
+        for call in evidence.calls.get(kind, ()):
+            sender = evidence.agent(call.sender_node)
+            is_lie = kind == "MATCH_RESULT_REPORT" and sender in evidence.simulator.dishonest
+            if is_lie or sender not in evidence.referees:
+                continue
+            details = inner(call.message, "game_result") or inner(inner(call.message, "result"), "details")
+            number = whole(call.message, "attempt") or whole(details, "attempt")
+            if number is not None:
+                attempt = Attempt(text(call.message, "match_id") or "", number)
+                draw = _draw(attempt, call_at(call), details)
+                yield draw._replace(commitment=text(call.message, "draw_commitment"))
+
+
+def _draw(attempt: Attempt, where: str, details: Object) -> _Draw:
+    return _Draw(
+        attempt=attempt,
+        where=where,
+        number=whole(details, "drawn_number"),
+        seed=text(details, "draw_seed"),
+        commitment=text(details, "draw_commitment"),
+    )

@@ -1,0 +1,317 @@
+"""What the manager signed, held against what its journal says and what players kept (spec section 9.8).
+
+Theory of operation. Digests show that a journal was not changed by somebody who could not write all of it anew. Only a
+signature shows whose journal it is, and only to those who know the key from elsewhere: because they name it (`--key`),
+or because a player was told it when it registered and kept that in its own journal. Such a key is *pinned*. A journal
+is a player's own if it holds the secret of a key that the manager names as that player's.
+
+Each statement is judged by four questions: is it signed with a pinned key, or with the one that the journal names? Does
+it name the one before? Do its results, orders and table follow from the events before it? Does every statement that a
+player kept stand in the journal? Nothing else of the manager is believed.
+
+What must never happen: a result, an order or a table that differs from a signed one passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from league import events as e
+from league.features.audit.contradictions import Contradiction
+from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
+from league.features.audit.promises.event_history import is_over, of_kind, places, schedule_of, tables_of
+from league.features.audit.promises.promise_findings import event_at
+from league.features.audit.promises.rules import Row
+from league.manager.ledger import basis_of
+from league.protocol.signing.keys import is_signed
+from league.protocol.signing.rounds import TYPE, details_digest, digest_of
+from league.storage.notices import JournalError
+from league.storage.reading import open_for_reading
+
+Json = dict[str, Any]
+"""A JSON object (Any: somebody else may have written it)."""
+MANAGER = "manager"
+AFTER_THE_END = ("close", "rotate-token")
+"""The orders that can be given when the last round is signed, and change no result."""
+
+
+class Pin(NamedTuple):
+    """A key of the manager that is known from elsewhere."""
+
+    key: str
+    source: str
+
+
+@dataclass(slots=True)
+class SignedRounds:
+    """What is known of the manager's signatures."""
+
+    key: str = ""
+    """The manager's key; empty if its journal names none."""
+    pins: Sequence[Pin] = ()
+    rounds: int = 0
+    """The rounds of the schedule."""
+    signed: int = 0
+    """The rounds that are signed."""
+    is_finished: bool = False
+    """The league is over, and nothing changed after the last statement."""
+    contradictions: list[Contradiction] = field(default_factory=list)
+
+    @property
+    def is_pinned(self) -> bool:
+        return any(pin.key == self.key for pin in self.pins)
+
+
+def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
+    """Check every statement; `key` is the key that somebody knows to be the manager's."""
+    events = journals.manager.events if journals.manager else ()
+    keys = list(_keys_in(events))
+    told = list(_told(journals))
+    own = [pin for player, pin in told if _is_own(player, journals.players[player], events)]
+    outcome = SignedRounds(
+        key=keys[-1] if keys else "",
+        pins=[Pin(key, "--key")] if key else own,
+        rounds=sum(len(event.rounds) for event in of_kind(events, e.ScheduleMade)),
+    )
+    every_pin = [*outcome.pins, *(pin for _, pin in told)]
+    outcome.contradictions += _other_keys([*keys, *(pin.key for pin in every_pin)], every_pin[:1])
+    if key and not keys:
+        outcome.contradictions.append(Contradiction("", f"nothing here is signed with the key {key}", MANAGER))
+    account = _Account(events)
+    for place, event in enumerate(events):
+        if isinstance(event, e.RoundFinished | e.LeagueFinished):
+            outcome.contradictions += account.judge(place, event, keys)
+        account.take(event)
+    outcome.signed = account.signed
+    outcome.is_finished = is_over(events) and account.signed == outcome.rounds and not account.changed
+    if is_over(events) and keys:
+        outcome.contradictions += account.left()
+    outcome.contradictions += _kept(journals, account.digests)
+    return outcome
+
+
+def _keys_in(events: Sequence[e.Event]) -> Iterator[str]:
+    """Return the keys that the manager's journal names; usually there is one."""
+    for event in events:
+        if isinstance(event, e.LeagueCreated | e.SettingsChanged) and event.manager_key:
+            yield event.manager_key
+
+
+def _told(journals: LeagueJournals) -> Iterator[tuple[str, Pin]]:
+    """Return the keys that players were told when they registered, with the players."""
+    for player, journal in journals.players.items():
+        for key in {event.manager_key for event in of_kind(journal.events, e.Registered)} - {""}:
+            yield player, Pin(key, f"the journal of {player}")
+
+
+def _is_own(player: str, journal: ReadJournal, manager: Sequence[e.Event]) -> bool:
+    """True if a journal holds the secret of a key that the manager names as this player's."""
+    registrations = [event for event in manager if isinstance(event, e.AgentRegistered | e.TokenRenewed)]
+    named = {event.public_key for event in registrations if event.agent_id == player} - {""}
+    return journal.public_key in named
+
+
+def _other_keys(keys: Iterable[str], pins: Sequence[Pin]) -> Iterator[Contradiction]:
+    """Every key must be pinned, if one is."""
+    for key in dict.fromkeys(keys):
+        if pins and all(key != pin.key for pin in pins):
+            detail = f"this league is signed with the key {key}, and {pins[0].source} names {pins[0].key}"
+            yield Contradiction("", detail, MANAGER)
+
+
+def _kept(journals: LeagueJournals, known: set[str]) -> Iterator[Contradiction]:
+    """The statements that players kept are signed, and stand in the manager's journal."""
+    if journals.manager is None:
+        return
+    has_grown = False
+    for player, journal in journals.players.items():
+        key = ""
+        for place, event in places(journal.events, e.Registered, e.RoundEnded, e.LeagueEnded):
+            if isinstance(event, e.Registered):
+                key = event.manager_key
+            elif isinstance(event, e.RoundEnded | e.LeagueEnded) and event.signature:
+                where = event_at(player, place)
+                if not is_signed(event.signature, key, event.statement):
+                    yield Contradiction("", "what it kept of the manager is not signed with the manager's key", where)
+                    continue
+                digest = digest_of(event.statement)
+                if digest not in known and not has_grown:
+                    # A league that is played goes on while its journals are read, the manager's first.
+                    known |= _statements_now(journals.manager)
+                    has_grown = True
+                if digest not in known:
+                    about = event.statement.get("round_id")
+                    yield Contradiction("", f"the manager's journal has no such statement about round {about}", where)
+
+
+def _statements_now(manager: ReadJournal) -> set[str]:
+    """Return the digests of the statements in the manager's journal as it is now; a bundle does not change."""
+    with suppress(JournalError), open_for_reading(manager.place) as journal:
+        rounds = {digest_of(event.statement) for _, event in journal.of_kind(e.RoundFinished)}
+        return rounds | {digest_of(event.statement) for _, event in journal.of_kind(e.LeagueFinished)}
+    return set()
+
+
+class _Account:
+    """What a manager must have signed by now, by its own events."""
+
+    def __init__(self, events: Sequence[e.Event]) -> None:
+        self.changed: dict[str, None] = {}
+        self.orders: list[str] = []
+        self.signed = 0
+        self.digests: set[str] = set()
+        self._previous: str | None = None
+        self._table: Sequence[Json] = ()
+        self._tables = tables_of(events)
+        self._schedule = schedule_of(events)
+        self._referees: dict[str, str] = {}
+        self._attempts: dict[str, int] = {}
+        self._results: dict[str, e.ResultAccepted | e.WalkoverDecided] = {}
+        self._judged: dict[str, e.ResultJudged] = {}
+        self._keys: dict[str, Mapping[str, str] | None] = {}
+        self._key = ""
+        self._league_id = ""
+
+    # --- what became true ---------------------------------------------------------------------------------------------
+
+    def take(self, event: e.Event) -> None:
+        """Take an event into account."""
+        if isinstance(event, e.LeagueCreated):
+            self._league_id = event.settings.league_id
+            self._key = event.manager_key
+        elif isinstance(event, e.SettingsChanged):
+            self._key = event.manager_key or self._key
+        elif isinstance(event, e.RefereesNamed):
+            self._referees |= event.referees
+        elif isinstance(event, e.MatchAssigned):
+            self._referees[event.match_id] = event.referee_id
+            self._attempts[event.match_id] = event.attempt
+            self._keys[event.match_id] = event.keys
+            self._judged.pop(event.match_id, None)
+        elif isinstance(event, e.OrderCarriedOut):
+            self.orders.append(f"{event.order} {event.named or event.target}".strip())
+        else:
+            self._take_result(event)
+
+    def _take_result(self, event: e.Event) -> None:
+        if isinstance(event, e.ResultAccepted | e.WalkoverDecided):
+            self._results[event.match_id] = event
+        elif isinstance(event, e.ResultJudged):
+            self._judged[event.match_id] = event
+        elif isinstance(event, e.ResultVoided):
+            self._results.pop(event.match_id, None)
+            self._judged.pop(event.match_id, None)
+        elif not isinstance(event, e.MatchUnparked):
+            return
+        if not isinstance(event, e.MatchUnparked):
+            self.changed[event.match_id] = None
+        if isinstance(event, e.ResultVoided | e.MatchUnparked) and event.key:
+            self.orders.append(f"replay-match {event.match_id}")
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def judge(
+        self,
+        place: int,
+        event: e.RoundFinished | e.LeagueFinished,
+        keys: Sequence[str],
+    ) -> Iterator[Contradiction]:
+        """Hold a statement against what became true since the one before."""
+        where = event_at(MANAGER, place)
+        is_round = isinstance(event, e.RoundFinished)
+        if not event.signature:
+            # Managers of old versions signed nothing. The first statement covers what came before.
+            if self._key and is_round:
+                yield Contradiction("", "a round is over, and its manager did not sign it", where)
+        else:
+            self.signed = event.round_id if isinstance(event, e.RoundFinished) else self.signed
+            yield from (Contradiction(match_id, detail, where) for match_id, detail in self._wrong(place, event))
+            self._previous = digest_of(event.statement)
+            self.digests.add(self._previous)
+            self.changed.clear()
+            self.orders.clear()
+            self._table = event.statement.get("table") or ()
+        if isinstance(event, e.LeagueFinished) and self._table:
+            first = self._table[0].get("player_id")
+            if first != event.champion:
+                yield Contradiction("", f"{event.champion} is the champion, and {first} leads the signed table", where)
+
+    def _wrong(self, place: int, event: e.RoundFinished | e.LeagueFinished) -> Iterator[tuple[str, str]]:
+        """Return what is wrong about a statement, with the match that it is about."""
+        statement = event.statement
+        round_id = event.round_id if isinstance(event, e.RoundFinished) else self.signed
+        expected = {
+            "type": TYPE,
+            "manager_key": self._key,
+            "league_id": self._league_id,
+            "round_id": round_id,
+            "orders": self.orders,
+            "previous": self._previous,
+        }
+        name = f"the statement about round {round_id}"
+        if not is_signed(event.signature, self._key, statement):
+            yield "", f"{name} is not signed with the key {self._key}"
+        for key, value in expected.items():
+            if statement.get(key) != value:
+                yield "", f"{name} has {key} {statement.get(key)}, and by the journal it is {value}"
+        stated = statement.get("results")
+        results = [self._result(match_id) for match_id in self.changed]
+        if stated != results:
+            yield from _differences(name, stated if isinstance(stated, list) else [], results)
+        rows = [_row(row) for row in statement.get("table") or ()]
+        if self._tables.upto(place) not in self._tables.prefixes(rows):
+            yield "", f"{name} has another table than the journal"
+
+    def _result(self, match_id: str) -> Json:
+        """Return what a manager must say about a match."""
+        result = self._results.get(match_id)
+        accepted = result if isinstance(result, e.ResultAccepted) else None
+        status = accepted.status if accepted else "WALKOVER" if result else None
+        basis = basis_of(result, self._judged.get(match_id), self._keys.get(match_id)) if result else None
+        slot = self._schedule.get(match_id)
+        return {
+            "match_id": match_id,
+            "players": list(slot.players) if slot else [],
+            "attempt": accepted.attempt if accepted else self._attempts.get(match_id, 0),
+            "referee_id": accepted.referee_id if accepted else self._referees.get(match_id),
+            "status": status,
+            "winner": result.winner if result else None,
+            "points": result.points if result else {},
+            "evidence": basis.evidence if basis else None,
+            "details": details_digest(accepted.details) if accepted else None,
+        }
+
+    def left(self) -> Iterator[Contradiction]:
+        """Return what changed after the last statement of a league that is over."""
+        for match_id in self.changed:
+            yield Contradiction(match_id, f"{match_id} was changed after the last statement", MANAGER)
+        for order in self.orders:
+            if not order.startswith(AFTER_THE_END):
+                yield Contradiction("", f"the order {order!r} came after the last statement", MANAGER)
+
+
+def _differences(name: str, stated: Sequence[object], results: Sequence[Json]) -> Iterator[tuple[str, str]]:
+    """Return where the results of a statement and those of the journal differ."""
+    by_match: Mapping[object, Json] = {one.get("match_id"): one for one in stated if isinstance(one, dict)}
+    ours = {result["match_id"]: result for result in results}
+    for match_id, result in ours.items():
+        signed = by_match.get(match_id, {})
+        for field_name, value in result.items():
+            if signed.get(field_name) != value:
+                said = signed.get(field_name)
+                yield match_id, f"{name} has {field_name} {said} for {match_id}, and by the journal it is {value}"
+                break
+    for match_id in by_match.keys() - ours.keys():
+        yield str(match_id), f"{name} has a result of {match_id}, and the journal has none since the one before"
+    if list(by_match) != list(ours):
+        yield "", f"{name} has its results in another order than the journal"
+
+
+def _row(row: object) -> Row:
+    if not isinstance(row, dict):
+        return Row("")
+    values = [row.get(column) for column in Row._fields[1:]]
+    return Row(str(row.get("player_id")), *(value if type(value) is int else -1 for value in values))

@@ -1,0 +1,15 @@
+"""A whole league on one machine, and whether the machine is ready for one."""
+
+from __future__ import annotations
+
+from league.rows import CommandRow, Feature
+
+FEATURE = Feature(
+    name="demo",
+    about="Play a demonstration league, and check this machine.",
+    page="docs/tutorial/first-player.md",
+    rows=(
+        CommandRow("demo", "Play a league", "league.features.demo.demo_command"),
+        CommandRow("doctor", "This machine", "league.features.demo.doctor_command"),
+    ),
+)

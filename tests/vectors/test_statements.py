@@ -1,0 +1,33 @@
+"""Every statement of spec/vectors/statements.json is written, digested and signed as it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.protocol.canonical_json import canonical
+from league.protocol.signing.keys import is_signed, sign, signing_key, statement_bytes
+from league.protocol.signing.rounds import digest_of
+
+PATH = Path(__file__).parents[2] / "spec" / "vectors" / "statements.json"
+VECTORS = json.loads(PATH.read_text("utf-8"))["vectors"]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_a_statement_is_written_and_signed_as_its_vector_says(vector: dict[str, Any]) -> None:
+    key = signing_key(bytes.fromhex(vector["secret"]))
+    statement = vector["statement"]
+    assert key.public == vector["public_key"]
+    assert statement_bytes(statement).decode() == canonical(statement).decode() == vector["signed"]
+    assert digest_of(statement) == vector["digest"]
+    assert sign(key, statement) == vector["signature"]
+    assert is_signed(vector["signature"], key.public, statement)
+    assert not any(is_signed(wrong, key.public, statement) for wrong in vector["wrong_signatures"])
+
+
+def test_each_names_the_one_before() -> None:
+    first, second = VECTORS
+    assert (first["statement"]["previous"], second["statement"]["previous"]) == (None, first["digest"])
