@@ -19,11 +19,11 @@ from league.agent.agent import Agent, Setup
 from league.events import Event
 from league.letters import Speaker
 from league.machine import Address, Answering, Letter, Machine, Outgoing, Step, Undelivered
-from league.protocol import jsonrpc
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
-from league.protocol.messages import LeagueStandingsUpdate, StandingsUpdateAck
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import LeagueStandingsUpdate, StandingsUpdateAck
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire import jsonrpc
 from league.storage.volatile import VolatileJournal
 from league.transport.http import loop_factory
 from league.transport.http_client import HttpClient

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from benchmarks import Row, median_cpu_seconds
-from league.protocol.envelope import Reading
-from league.protocol.jsonrpc import MANAGER_LIMIT, decode_call, encode_body, encode_call, read_call
-from league.protocol.messages import GameInvitation, LeagueStandingsUpdate, Message
-from league.protocol.parts import StandingsRow
+from league.protocol.message.envelope import Reading
+from league.protocol.message.messages import GameInvitation, LeagueStandingsUpdate, Message
+from league.protocol.message.parts import StandingsRow
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, decode_call, encode_body, encode_call, read_call
 
 COMPAT = Reading("compat")
 

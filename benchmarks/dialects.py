@@ -17,11 +17,11 @@ from league.agent.caller import Caller
 from league.events import ResultAccepted
 from league.letters import Speaker
 from league.machine import Address, Answering
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, seal
-from league.protocol.exchanges import Role
-from league.protocol.messages import GameInvitation, GameJoinAck
+from league.protocol.message.envelope import Reading, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import GameInvitation, GameJoinAck
+from league.protocol.wire import jsonrpc
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve

@@ -23,10 +23,9 @@ from benchmarks.bare_http import BareClient, BareServer
 from league import letters
 from league.letters import Speaker
 from league.machine import Address, Answering
-from league.protocol import jsonrpc
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.messages import (
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.message.messages import (
     ChooseParityCall,
     ChooseParityResponse,
     GameInvitation,
@@ -37,8 +36,9 @@ from league.protocol.messages import (
     MatchResultReport,
     Message,
 )
-from league.protocol.parts import CallContext, GameResult, Record, Result, ResultDetails
-from league.protocol.tokens import MANAGER
+from league.protocol.message.parts import CallContext, GameResult, Record, Result, ResultDetails
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire import jsonrpc
 from league.transport.http import App, Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve

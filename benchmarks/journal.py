@@ -17,9 +17,9 @@ from threading import Condition
 from benchmarks import Row
 from league.events import ResultAccepted
 from league.machine import Entry
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.journal import encode
 from league.storage.notices import Durable, Notice
-from league.storage.sqlite import SqliteJournal
 
 COMMITS = 150
 """Not more, since a slow disk makes fewer than 400 commits in a second."""

@@ -28,7 +28,7 @@ from league.agent.thinking import Think
 from league.events import MoveMade, PlayerJoined
 from league.features.dashboard.dashboard_server import open_dashboard
 from league.hosting.background import open_views
-from league.hosting.manager_api import other_pages
+from league.hosting.manager.manager_api import other_pages
 from league.hosting.serving import HostedAgent
 from league.hosting.system import allow_files
 from league.letters import Speaker
@@ -36,17 +36,17 @@ from league.machine import Ask, Machine, Operate
 from league.manager.league_manager import LeagueManager
 from league.player import strategies
 from league.player.competitor import Competitor
-from league.protocol import jsonrpc
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
-from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.message.parts import PlayerMeta, RefereeMeta
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire import jsonrpc
 from league.referee.desk import RefereeDesk
 from league.referee.referee_context import RefereeSettings
 from league.settings import HouseRules, LeagueSettings
 from league.storage import urls
 from league.storage.opening import open_for_writing
-from league.storage.transcript import Mode
+from league.storage.transcripts.transcript import Mode
 from league.storage.volatile import VolatileJournal
 from league.storage.write_queue import Settings
 from league.transport.http import App, Limits

@@ -24,9 +24,9 @@ from league.machine import Address
 from league.mailbox import addresses
 from league.mailbox.post_office import PostOffice, RelayClient, RelayPolicy
 from league.mailbox.reader import Reader
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.signing.tokens import MANAGER
 from league.storage.volatile import VolatileJournal
 from league.transport.http import App, HttpRequest, Limits, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits

@@ -17,12 +17,12 @@ from pathlib import Path
 from benchmarks import Row
 from benchmarks.reported_league import journalled
 from league.cli.main import main
-from league.features.dashboard.league_view import league_view
 from league.features.dashboard.live_page import LivePage
 from league.features.dashboard.rendering import Links, Renderer
+from league.features.dashboard.views.league_view import league_view
 from league.manager.league_manager import LeagueManager
-from league.reports import views
-from league.reports.journals import read_events, replay
+from league.reading import views
+from league.reading.journals import read_events, replay
 
 PLAYERS = {"10,000 matches": 142, "100,000 matches": 448}
 DECODED = "decoding all events"

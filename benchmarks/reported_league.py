@@ -13,18 +13,18 @@ from typing import NamedTuple
 from league.events import LeagueSettings
 from league.machine import Entry, Letter, Outgoing, Ping, Pong, Step
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
-from league.protocol.envelope import Unsealed, seal
-from league.protocol.exchanges import Role
-from league.protocol.messages import (
+from league.manager.state.ledger import ScheduledMatch
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import (
     LeagueRegisterRequest,
     MatchResultReport,
     RefereeRegisterRequest,
     RegisterResponse,
 )
-from league.protocol.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
+from league.protocol.message.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.notices import Durable, Notice
-from league.storage.sqlite import SqliteJournal
 
 REFEREES = 10
 START = 1_750_000_000.0

@@ -13,7 +13,7 @@ from benchmarks import Row, median_cpu_seconds_async
 from benchmarks.bare_http import BareClient, BareServer
 from league.features.mcp.door import McpDoor
 from league.features.mcp.tables import ServerTables
-from league.protocol import jsonrpc
+from league.protocol.wire import jsonrpc
 from league.transport.http import App, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import Server, serve

@@ -14,10 +14,10 @@ from typing import Any
 from league.features.kit.bad_input.wrong_messages import text_of
 from league.features.mcp.plain_server import LIST
 from league.letters import Speaker, read_request
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
-from league.protocol.messages import AMONG_OURS
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.message.messages import AMONG_OURS
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT, BadRequestError
 from scripts.vectors.shapes import Vector
 from scripts.vectors.tables import BASES, Fields
 from scripts.vectors.wrong import invalid

@@ -1,4 +1,4 @@
-"""Writes src/league/manager/confusables.txt from confusables.txt of Unicode's Security Mechanisms (UTS #39).
+"""Writes src/league/manager/members/confusables.txt from confusables.txt of Unicode's Security Mechanisms (UTS #39).
 
 Run it as `python -m scripts.confusables confusables.txt`, with that file in the version of Unicode you want. Characters
 that NFKC folds anyway are left out: names are normalised before they are compared.

@@ -20,13 +20,13 @@ from msgspec import inspect as ms
 
 from league.cli import main as cli
 from league.features.mcp.message_schemas import Clause, clauses, schema
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES
-from league.protocol.consistency import TABLES as LONG_TABLES
 from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
-from league.protocol.exchanges import EXCHANGES, Exchange
-from league.protocol.fields import INT32_MAX
-from league.protocol.judge import FieldSpec, peel, specs
-from league.protocol.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
+from league.protocol.message.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES
+from league.protocol.message.consistency import TABLES as LONG_TABLES
+from league.protocol.message.exchanges import EXCHANGES, Exchange
+from league.protocol.message.fields import INT32_MAX
+from league.protocol.message.judge import FieldSpec, peel, specs
+from league.protocol.message.messages import MESSAGES, MemberRequest, OpenRequest, Reply, Request
 from scripts import bad_input, http_api, journal_schema, mcp_page, reference, rows
 from scripts.tables import number_list, people, retry_words, table
 

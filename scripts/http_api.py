@@ -14,9 +14,9 @@ from league.events import AgentRole, AgentState, Evidence, LeagueState
 from league.features.mcp.message_schemas import schema as message_schema
 from league.features.statistics.statistics_words import EXPLAINED
 from league.games.contract import Measure
-from league.hosting.admin_api import LONGEST_KEY
-from league.hosting.kept_secrets import LONGEST, SHORTEST
-from league.hosting.order_table import ORDER_TABLE, WITH_SECRET, WITH_TARGET
+from league.hosting.manager.admin_api import LONGEST_KEY
+from league.hosting.manager.kept_secrets import LONGEST, SHORTEST
+from league.hosting.manager.order_table import ORDER_TABLE, WITH_SECRET, WITH_TARGET
 from league.manager.orders import ORDERS
 from league.protocol.conventions import Convention
 from scripts.tables import table

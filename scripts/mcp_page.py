@@ -7,15 +7,15 @@ from types import SimpleNamespace
 from typing import cast
 
 from league.agent.agent import Agent
-from league.features.mcp.manager_offer import LeagueOffer
-from league.features.mcp.member_offer import member_tables
-from league.features.mcp.offered_turns import OfferedTurns, TurnTools
+from league.features.mcp.offers.manager_offer import LeagueOffer
+from league.features.mcp.offers.member_offer import member_tables
+from league.features.mcp.offers.offered_turns import OfferedTurns, TurnTools
 from league.features.mcp.tables import ServerTables, ToolRow
 from league.hosting.background import open_views
 from league.hosting.serving import HostedAgent
 from league.letters import Speaker
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
 from scripts.tables import table
 
 PAGE = """\

@@ -22,8 +22,8 @@ from typing import Final
 import numpy as np
 
 from league.features.statistics.findings import LeftOut, PlayerRating
+from league.features.statistics.methods.rating import AVERAGE, SCALE, rating_table
 from league.features.statistics.observations import Observation, Observations
-from league.features.statistics.rating import AVERAGE, SCALE, rating_table
 
 SIZES: Final = {4: 500, 6: 350, 20: 100, 99: 100}
 """The numbers of players, and how many leagues of each are played."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from league.cli.main import command_parsers
 from league.features.records.fault_words import advice_for
-from league.hosting.options import Option
-from league.hosting.settings_file import ALL, all_options
+from league.hosting.settings.options import Option
+from league.hosting.settings.settings_file import ALL, all_options
 from league.protocol.errors import ERRORS, ErrorRow, Retry
-from league.protocol.exchanges import EXCHANGES, speakers
-from league.protocol.messages import MESSAGES
+from league.protocol.message.exchanges import EXCHANGES, speakers
+from league.protocol.message.messages import MESSAGES
 from scripts.tables import number_list, people, retry_words, table
 
 SPEC = Path(__file__).parents[1] / "spec" / "league-v2.md"

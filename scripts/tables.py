@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from league.protocol.errors import ErrorRow, Family
-from league.protocol.exchanges import RetrySchedule, Role
+from league.protocol.message.exchanges import RetrySchedule, Role
 
 ROLE_WORDS = {Role.MANAGER: "manager", Role.REFEREE: "referee", Role.PLAYER: "player"}
 

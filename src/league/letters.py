@@ -19,9 +19,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from league.gateway import forms, normalise, understanding
-from league.gateway.foreign_assignments import is_answered_freely, name_of_round
-from league.gateway.tools import NO_SESSION, Session, Tool
+from league.gateway import forms
+from league.gateway.readers import normalise, understanding
+from league.gateway.readers.foreign_assignments import is_answered_freely, name_of_round
+from league.gateway.readers.tools import NO_SESSION, Session, Tool
 from league.machine import (
     ASSIGNMENTS,
     Acknowledged,
@@ -40,9 +41,7 @@ from league.machine import (
     Refusal,
     Watch,
 )
-from league.protocol import jsonrpc, quick_read
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.errors import (
     ERRORS,
     PeerError,
@@ -51,11 +50,13 @@ from league.protocol.errors import (
     Violation,
     read_foreign,
 )
-from league.protocol.exchanges import EXCHANGES, Role, family_of
-from league.protocol.findings import Findings
-from league.protocol.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
-from league.protocol.messages import MESSAGES, LeagueQuery, Message
+from league.protocol.message.envelope import Reading, Unsealed, seal, unseal
+from league.protocol.message.exchanges import EXCHANGES, Role, family_of
+from league.protocol.message.findings import Findings
+from league.protocol.message.messages import MESSAGES, LeagueQuery, Message
 from league.protocol.versions import LIVE, PROTOCOL
+from league.protocol.wire import jsonrpc, quick_read
+from league.protocol.wire.jsonrpc import BadRequestError, Id, RpcAnswer, is_int
 
 PING = "ping"
 RECORD = "get_match_record"

@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from league.events import Event
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS, PeerError, Violation
-from league.protocol.findings import Findings
-from league.protocol.messages import Message
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.findings import Findings
+from league.protocol.message.messages import Message
 
 Chance = Callable[[int], bytes]
 """Returns a number of random bytes: os.urandom in real leagues, a seeded source in the simulator."""

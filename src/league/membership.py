@@ -43,9 +43,7 @@ from league.calling.line import Line, Purpose
 from league.calling.role import Context
 from league.events import ConventionLearned, DeviationRecorded, Registered
 from league.machine import Address, Content, Failure, Letter, Refusal
-from league.protocol import tokens
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import (
     ERRORS,
     PeerError,
@@ -54,15 +52,17 @@ from league.protocol.errors import (
     Violation,
     as_error,
 )
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     Message,
     RefereeRegisterRequest,
     RefereeRegisterResponse,
 )
-from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.message.parts import PlayerMeta, RefereeMeta
+from league.protocol.signing import tokens
 from league.protocol.versions import CURRENT, SHARED_DRAWS, TROUBLE
 
 DERIVED: Final = "derived"

@@ -103,8 +103,8 @@ class ExportRow(Struct, frozen=True, order=True):
 class StrategyRow(Struct, frozen=True, order=True):
     """A strategy for `league player --strategy NAME`.
 
-    `make` takes the player's options and returns a `league.hosting.players.Entrant`. `options` names a dataclass that
-    declares options of the strategy's own (`league.hosting.options.option`); they are added to the command line.
+    `make` takes the player's options and returns a `league.hosting.member.players.Entrant`. `options` names a dataclass
+    that declares options of the strategy's own (`hosting.settings.options.option`); they are added to the command line.
     """
 
     name: str

@@ -22,14 +22,14 @@ from league.player.news import (
     Standings,
 )
 from league.player.strategies import Answer, Turn
-from league.protocol.fields import Parity
-from league.protocol.messages import ChooseParityCall, GameMoveCall
+from league.protocol.message.fields import Parity
+from league.protocol.message.messages import ChooseParityCall, GameMoveCall
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from concurrent.futures import Future
 
-    from league.hosting.player_options import PlayerOptions
+    from league.hosting.settings.player_options import PlayerOptions
 
 __all__ = [
     "ChooseParityCall",
@@ -167,7 +167,7 @@ class Player:
 
 
 class PlayerStrategy:
-    """A player as a strategy (see `league.hosting.players`): it calls what the author wrote.
+    """A player as a strategy (see `league.hosting.member.players`): it calls what the author wrote.
 
     It is an object of its own so that an author's helpers may have any name.
     """
@@ -182,7 +182,7 @@ class PlayerStrategy:
 
     def check(self) -> list[str]:
         """Return a warning about each mistake in the author's class; raise CommandError if it cannot work."""
-        from league.hosting import author_checks
+        from league.hosting.author import author_checks
 
         return author_checks.check(self._player, Player, _TO_WRITE)
 
@@ -263,8 +263,10 @@ def serve(player: Player, argv: Sequence[str] | None = None, *, outbound: bool =
     if not isinstance(player, Player):
         raise TypeError(f"serve() takes a player: {_correction(player)}")
     # Serving needs many modules. They are loaded only now, so that a player's own module is imported quickly.
-    from league.hosting import author_code, options, system
-    from league.hosting.player_options import PlayerOptions
+    from league.hosting import system
+    from league.hosting.author import author_code
+    from league.hosting.settings import options
+    from league.hosting.settings.player_options import PlayerOptions
     from league.terminal import CommandError
 
     if author_code.is_loading():
@@ -297,8 +299,8 @@ def _correction(wrong: object) -> str:
 
 
 def _parser(player: Player) -> ArgumentParser:
-    from league.hosting import options
-    from league.hosting.player_options import PlayerOptions
+    from league.hosting.settings import options
+    from league.hosting.settings.player_options import PlayerOptions
     from league.terminal import Parser
 
     script = Path(sys.argv[0]).name or "player.py"
@@ -313,8 +315,6 @@ def _parser(player: Player) -> ArgumentParser:
 
 
 def _serve(player: Player, chosen: PlayerOptions) -> int:
-    from league.hosting import (
-        players,
-    )  # only after the command line was read, so that `--help` is quick
+    from league.hosting.member import players  # only after the command line was read, so that `--help` is quick
 
     return players.run(chosen, [players.enter(player, type(player).__name__)])

@@ -23,11 +23,11 @@ from league.calling.role import Context
 from league.events import LeagueEnded, Withdrawn
 from league.machine import Content, Refusal
 from league.membership import Membership
-from league.protocol.envelope import Unsealed
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import LeagueQuery, LeagueQueryResponse
-from league.protocol.parts import QueryParams
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import LeagueQuery, LeagueQueryResponse
+from league.protocol.message.parts import QueryParams
+from league.protocol.signing.tokens import MANAGER
 
 POLL_S: Final = 30.0
 SHOW_TOKEN_S: Final = 60.0

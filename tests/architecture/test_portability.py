@@ -14,7 +14,7 @@ SEAMS = {
     "league/features/grade/inside/runner.py",
     "league/features/grade/sandboxed.py",
     "league/hosting/system.py",
-    "league/storage/file_lock.py",
+    "league/storage/files/file_lock.py",
     "league/workers.py",
 }
 MODULES = {"fcntl", "grp", "pwd", "pty", "resource", "syslog", "termios", "tty"}

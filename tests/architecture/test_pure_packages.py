@@ -65,7 +65,7 @@ ALLOWED = frozenset(
 ALLOWED_IN_ONE_FILE = {
     # Entry points and rows: other packages, and features of ours, bring games.
     "league/games/registry.py": ("importlib.metadata", "league.rows"),
-    "league/manager/names.py": ("importlib.resources",),  # to read a table that comes with the package
+    "league/manager/members/names.py": ("importlib.resources",),  # to read a table that comes with the package
     "league/player/strategies.py": ("random",),  # a generator whose seed is an argument, never a fresh one
     "league/protocol/endpoints.py": ("ipaddress",),  # to read addresses, never to call one
     "league/protocol/signing/keys.py": ("nacl.bindings", "nacl.exceptions"),  # signs and checks, draws no key

@@ -21,14 +21,14 @@ CALLS = 165_000
 """A player calls 163,200 functions until it is ready. A dataclass that is made while its module is imported costs about
 a thousand, a long regular expression as many."""
 NOT_NEEDED = (
-    "league.hosting.manager_options",
-    "league.hosting.referee_options",
-    "league.hosting.settings_file",
+    "league.hosting.settings.manager_options",
+    "league.hosting.settings.referee_options",
+    "league.hosting.settings.settings_file",
     "league.manager",
     "league.referee",
-    "league.reports",
-    "league.storage.sqlite",
-    "league.storage.postgres",
+    "league.reading",
+    "league.storage.files.sqlite",
+    "league.storage.database.postgres",
     "league.storage.formats",
     "league.games.rock_paper_scissors",
     "league.games.tic_tac_toe",

@@ -24,7 +24,7 @@ from league.features.audit.journal_evidence import read_league
 from league.features.audit.signed_rounds import check_rounds
 from league.protocol.signing.keys import sign, signing_key
 from league.protocol.signing.rounds import digest_of
-from league.reports.journals import read_events, replay
+from league.reading.journals import read_events, replay
 from league.storage.chain import digest_after
 from tests.support import played
 from tests.support.managed import MANAGER_KEY, Managed

@@ -17,7 +17,7 @@ from league.cli.main import main
 from league.features.lab.simulation.runs import Plan
 from league.features.lab.simulation.world import World
 from league.machine import Entry
-from league.storage.sqlite import SqliteJournal
+from league.storage.files.sqlite import SqliteJournal
 from tests.support import played
 from tests.support.journals import Notices
 
@@ -192,7 +192,7 @@ def test_whatever_the_events_say_no_command_hangs_or_falls(
 
 def test_a_file_that_leads_in_circles_is_given_up(evil: Path) -> None:
     """A statement has a budget of steps, whatever the file makes it do."""
-    from league.storage import bounds
+    from league.storage.files import bounds
 
     with closing(bounds.connect(evil.absolute().as_uri(), lambda: 0)) as connection:
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):

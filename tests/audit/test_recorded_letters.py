@@ -13,10 +13,10 @@ import pytest
 from league import events as e
 from league.features.audit.promises import Evidence
 from league.features.audit.promises.delivery import reused
-from league.features.audit.promises.evidence import RecordedCall
+from league.features.audit.promises.grounds.evidence import RecordedCall
 from league.features.audit.promises.results import invented
 from league.features.audit.recorded_letters import Span, Transcript, read_transcript, traffic_of
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 from tests.support.homes import FileHome, Home, read, write
 from tests.support.honest_league import honest_league
 from tests.support.journals import Notices, entry, fast_folder

@@ -15,7 +15,7 @@ from league.features.audit.journal_evidence import read_league
 from league.features.audit.signed_rounds import SignedRounds, check_rounds
 from league.protocol.signing.keys import SigningKey, sign, signing_key
 from league.protocol.signing.rounds import digest_of
-from league.reports.journals import read_events
+from league.reading.journals import read_events
 from tests.support import played
 
 Event = dict[str, Any]

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from league.cli import backup
 from league.cli.main import main
+from league.cli.operating import backup
 from league.features.audit.audit import Audit, audit
 from league.features.audit.heads import unknown_heads
 from league.features.audit.journal_evidence import read_league
-from league.features.audit.promises.promise_findings import PromiseReport
+from league.features.audit.promises.grounds.promise_findings import PromiseReport
 from league.storage.urls import FilePlace
 from tests.support import played
 from tests.support.player_keys import key_of

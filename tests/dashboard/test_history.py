@@ -11,7 +11,7 @@ import pytest
 from league.events import Event, RoundFinished
 from league.features.dashboard import league_history
 from league.features.dashboard.league_history import LeagueHistory
-from league.reports.journals import replay
+from league.reading.journals import replay
 from league.storage.reading import JournalReader, open_for_reading
 from tests.support.managed import Managed
 from tests.support.stories import on_disk

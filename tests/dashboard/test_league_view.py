@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from league.features.dashboard.charts import LABEL_GAP, LEADERS, points_chart
-from league.features.dashboard.league_view import (
+from league.features.dashboard.rendering import Links, Renderer
+from league.features.dashboard.views.charts import LABEL_GAP, LEADERS, points_chart
+from league.features.dashboard.views.league_view import (
     FormMark,
     LeagueView,
     Named,
@@ -19,11 +20,10 @@ from league.features.dashboard.league_view import (
     league_view,
     title_in,
 )
-from league.features.dashboard.player_view import player_page
-from league.features.dashboard.rendering import Links, Renderer
-from league.hosting.order_table import WITH_SECRET
+from league.features.dashboard.views.player_view import player_page
+from league.hosting.manager.order_table import WITH_SECRET
 from league.manager.orders import ORDERS
-from league.reports import views
+from league.reading import views
 from tests.support.managed import Managed
 
 TABLE = ("rank", "played", "wins", "draws", "losses", "points")

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from league.features.dashboard.league_view import LeagueView, league_view
 from league.features.dashboard.live_page import LivePage
 from league.features.dashboard.rendering import Links, Renderer, parts_of
+from league.features.dashboard.views.league_view import LeagueView, league_view
 from tests.dashboard.test_league_view import rounds
 from tests.support.managed import Managed
 from tests.support.stories import SECRET

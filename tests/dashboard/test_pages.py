@@ -14,19 +14,19 @@ from msgspec import Raw, structs, to_builtins
 
 from examples.games.nim import league_nim
 from league import events as e
-from league.features.dashboard.answer_times import AnswerLog
-from league.features.dashboard.board_view import BoardView, PlayView, play_view
-from league.features.dashboard.league_view import completed, league_view
-from league.features.dashboard.match_view import match_page
-from league.features.dashboard.player_view import player_page
 from league.features.dashboard.rendering import SITE, SITE_BELOW, Links, Renderer, file_of
 from league.features.dashboard.sections import sections_of
+from league.features.dashboard.views.answer_times import AnswerLog
+from league.features.dashboard.views.board_view import BoardView, PlayView, play_view
+from league.features.dashboard.views.league_view import completed, league_view
+from league.features.dashboard.views.match_view import match_page
+from league.features.dashboard.views.player_view import player_page
 from league.features.games import kuhn_poker
 from league.features.records.explain import explain
 from league.features.records.match_facts import LeagueFacts, MatchFacts
 from league.games import registry
 from league.machine import LiveMatch
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 from league.storage.reading import open_for_reading
 from tests.support.managed import Managed
 from tests.support.referee_rig import Rig

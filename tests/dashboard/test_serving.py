@@ -16,9 +16,9 @@ import pytest
 from league.agent.agent import Shown
 from league.events import Event
 from league.features.dashboard import dashboard_server as served
-from league.features.dashboard.answer_times import Answering
 from league.features.dashboard.dashboard_server import Dashboard
 from league.features.dashboard.league_history import LeagueHistory, Moment
+from league.features.dashboard.views.answer_times import Answering
 from league.features.records.match_facts import MatchFacts
 from league.features.statistics import analysis
 from league.features.statistics.analysis import analyse
@@ -26,7 +26,7 @@ from league.features.statistics.findings import LeagueStatistics
 from league.features.statistics.observations import Observations
 from league.hosting import background
 from league.hosting.background import open_views
-from league.hosting.bare_posts import NOTHING_HERE
+from league.hosting.manager.bare_posts import NOTHING_HERE
 from league.manager.league_manager import LeagueManager
 from league.storage.reading import JournalReader, open_for_reading
 from league.transport.http import Answer, HttpRequest, Response

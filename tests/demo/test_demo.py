@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from league.events import ResultAccepted
-from league.features.records.sharing import PAUSE_S
-from league.reports.journals import read_events
+from league.features.records.shared.sharing import PAUSE_S
+from league.reading.journals import read_events
 from tests.support.processes import Option, Process, Processes, children_of, wait_until_gone
 
 ANY_PORT = ("--port", "0")

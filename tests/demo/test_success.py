@@ -10,8 +10,8 @@ from league.agent.watch import ANSWERED, Meter
 from league.events import MoveMade, ResultAccepted, WalkoverDecided, WrongAnswer
 from league.features.demo.success import Share, samples_in, summarize
 from league.machine import Pong
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import Violation
+from league.protocol.message.envelope import Unsealed
 
 
 def wrong_answer(code: str) -> WrongAnswer:

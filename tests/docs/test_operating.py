@@ -26,8 +26,8 @@ from compose_spec import PyCompose
 from league import __version__
 from league.agent.watch import HELP
 from league.cli.main import full_parser
-from league.hosting.manager_options import ManagerOptions
-from league.protocol.jsonrpc import MESSAGE_LIMIT
+from league.hosting.settings.manager_options import ManagerOptions
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 from tests.support.pages import ROOT, Reader, blocks
 from tests.support.postgres import PostgresServer
 from tests.support.processes import WATCHDOG_S, Process, Processes

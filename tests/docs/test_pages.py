@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from league.cli.main import command_parsers, full_parser, modules
-from league.hosting.settings_file import all_options
+from league.hosting.settings.settings_file import all_options
 from league.protocol.errors import ERRORS
-from league.protocol.messages import MESSAGES
+from league.protocol.message.messages import MESSAGES
 from scripts.reference import anchor
 from tests.support.pages import ROOT, blocks
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from league.features.mcp.offered_turns import OfferedTurns, TurnTools
+from league.features.mcp.offers.offered_turns import OfferedTurns, TurnTools
 from tests.support.mcp_clients import connected, with_local_server
 from tests.support.mcp_programs import python_program
 from tests.support.pages import ROOT, Block, Reader, blocks, sections

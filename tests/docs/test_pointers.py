@@ -1,8 +1,9 @@
 """A file that a docstring, a comment or a page of ours points to is there.
 
-A name with a folder is looked for below the repository and `src/league`. A name alone is a file in `src/league` itself
-or beside the one that points: in Python that is its folder, on a page that of the last name with a folder in the
-paragraph. Pages for users also name files that the reader writes, so there only names with a folder count.
+A name with a folder is looked for below the repository, `src/league`, and the rooms around the one that points. A name
+alone is a file in `src/league` itself or beside the one that points: in Python that is its folder, on a page that of
+the last name with a folder in the paragraph. Pages for users also name files that the reader writes, so there only
+names with a folder count.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def _place(name: str, folder: Path) -> Path | None:
     """The file that is meant by a name which is mentioned in this folder."""
     if name.rpartition("/")[2] in FILES_OF_USERS:
         return folder / name
-    places = (ROOT, ROOT / "src", CORE) if "/" in name else (folder, CORE)
+    around = [parent for parent in (folder, *folder.parents) if CORE in parent.parents]
+    places = (ROOT, ROOT / "src", CORE, *around) if "/" in name else (folder, CORE)
     return next((place / name for place in places if (place / name).exists()), None)
 
 

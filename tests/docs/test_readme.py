@@ -55,8 +55,8 @@ def test_what_is_not_there_yet_is_not_there() -> None:
     there = {
         "the dashboard": find_spec("league.features.dashboard") is not None,
         "the kit for referees and managers": choices("check", "role") != ["player"],
-        "journals in PostgreSQL": find_spec("league.storage.postgres") is not None,
-        "`mcp`": find_spec("league.features.mcp.offered_turns") is not None,
+        "journals in PostgreSQL": find_spec("league.storage.database.postgres") is not None,
+        "`mcp`": find_spec("league.features.mcp.offers.offered_turns") is not None,
         "`llm`": "llm" in strategies.known() or find_spec("league.features.minds.asking") is not None,
     }
     assert {what: what in missing for what in there} == {what: not built for what, built in there.items()}

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from league.features.mcp.message_schemas import clauses
-from league.protocol import tokens
-from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import ERRORS, Family
-from league.protocol.jsonrpc import decode_answer, decode_call, read_call
-from league.protocol.messages import MESSAGES
+from league.protocol.message.envelope import STRICT, unseal
+from league.protocol.message.messages import MESSAGES
+from league.protocol.signing import tokens
+from league.protocol.wire.jsonrpc import decode_answer, decode_call, read_call
 from scripts import generate
 from tests.support.checked_draws import verify
 from tests.support.vectors import check_all

@@ -30,14 +30,14 @@ from league.gateway.giving import GatewayGiving
 from league.gateway.guest import GatewayGuest
 from league.letters import Speaker
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
-from league.protocol import tokens
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
-from league.protocol.parts import RefereeMeta
+from league.manager.state.ledger import ScheduledMatch
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.message.parts import RefereeMeta
+from league.protocol.signing import tokens
 from league.referee.desk import RefereeDesk
 from league.settings import HouseRules, LeagueSettings
-from league.storage.sqlite import SqliteJournal
+from league.storage.files.sqlite import SqliteJournal
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve
@@ -75,7 +75,7 @@ ANSWER_ARRIVES = Visit("transport/http_call.py", "data_received")
 REQUEST_ARRIVES = Visit("transport/http_connection.py", "data_received")
 CALL_LEAVES = Visit("transport/http_call.py", "send")
 GAME_OVER_COMPOSED = Visit("referee/referee_messages.py", "game_over")
-TABLE_COMPOSED = Visit("manager/manager_messages.py", "standings")
+TABLE_COMPOSED = Visit("manager/telling/manager_messages.py", "standings")
 
 
 class Tracer:

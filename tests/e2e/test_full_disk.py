@@ -124,7 +124,7 @@ SECRET = """
 import sys
 from pathlib import Path
 from league.terminal import CommandError
-from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
+from league.hosting.manager.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
 try:
     {secret}.of_manager(Path(sys.argv[1]))
 except CommandError as error:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from league.events import AgentRegistered, Event, ResultAccepted
-from league.reports.journals import read_events, replay
+from league.reading.journals import read_events, replay
 from league.storage.formats import FORMAT
 from tests.support.old_journals import OLD_FORMATS, unpack
 from tests.support.processes import Processes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import AgentRegistered, DeviationRecorded
-from league.protocol.envelope import STRICT, unseal
+from league.protocol.message.envelope import STRICT, unseal
 from tests.support.peer import post
 from tests.support.processes import Process, Processes
 

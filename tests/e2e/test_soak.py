@@ -18,8 +18,8 @@ from collections.abc import Callable
 import pytest
 
 from league.events import LeagueFinished, ResultAccepted
+from league.storage.database.postgres import LEASE_S, RESTART_S
 from league.storage.notices import JournalError
-from league.storage.postgres import LEASE_S, RESTART_S
 from league.storage.reading import open_for_reading
 from tests.e2e.test_standby import _free_port, _status
 from tests.support.postgres import PostgresServer, postgres_server

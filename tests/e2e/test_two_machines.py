@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
-from league.storage.postgres import LEASE_S
+from league.storage.database.postgres import LEASE_S
 from league.storage.reading import open_for_reading
 from tests.support import machines as network
 from tests.support.machines import Machine

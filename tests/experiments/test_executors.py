@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from league.features.experiments import sources
-from league.features.experiments.executors import LocalWork, shipped_work
-from league.features.experiments.merging import merge
-from league.features.experiments.plan import TournamentPlan
+from league.features.experiments.outcome.merging import merge
+from league.features.experiments.playing import sources
+from league.features.experiments.playing.executors import LocalWork, shipped_work
+from league.features.experiments.playing.plan import TournamentPlan
 from league.features.experiments.tournament import tournament
 from league.terminal import CommandError
 from tests.experiments.test_folders import same_bytes
@@ -317,8 +317,8 @@ def test_a_game_of_another_package_travels_with_the_job(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text("[league.games]\nnim = league_nim:GAME\n")
     script = (
         "import pickle, sys\n"
-        "from league.features.experiments.executors import LocalWork, shipped_work\n"
-        "from league.features.experiments.plan import TournamentPlan\n"
+        "from league.features.experiments.playing.executors import LocalWork, shipped_work\n"
+        "from league.features.experiments.playing.plan import TournamentPlan\n"
         "plan = TournamentPlan(('random', 'always_odd'), game='nim', meetings=50, seed=1)\n"
         "task = plan.facts.tasks()[0]\n"
         "open('package', 'wb').write(pickle.dumps((shipped_work(plan), task)))\n"
@@ -338,13 +338,13 @@ def test_a_game_of_another_package_travels_with_the_job(tmp_path: Path) -> None:
 def test_a_worker_with_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = TournamentPlan(("random", "mirror"), meetings=5, seed=1)
     work = shipped_work(plan)
-    monkeypatch.setattr("league.features.experiments.executors.version", lambda _: "9.9")
+    monkeypatch.setattr("league.features.experiments.playing.executors.version", lambda _: "9.9")
     with pytest.raises(CommandError, match=r"a worker has agent-league 9.9: install version .* there"):
         work(plan.facts.tasks()[0])
 
 
 def test_folders_of_killed_workers_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("league.features.experiments.sources.gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("league.features.experiments.playing.sources.gettempdir", lambda: str(tmp_path))
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     dead = tmp_path / f"{sources.FOLDER}{process.pid}-abc"

@@ -21,8 +21,8 @@ import pytest
 
 from league.cli.main import main
 from league.features.experiments import tournament_command
-from league.features.experiments.merging import merge
-from league.features.experiments.series_store import DIGEST_FIELD, LINES, PLAN
+from league.features.experiments.outcome.merging import merge
+from league.features.experiments.outcome.series_store import DIGEST_FIELD, LINES, PLAN
 from league.features.experiments.tournament import tournament
 from league.terminal import CommandError
 from tests.support.pages import ROOT, blocks

@@ -12,7 +12,7 @@ import pytest
 
 import league
 from league.cli.main import main
-from league.features.experiments import loading
+from league.features.experiments.playing import loading
 from tests.support.processes import WATCHDOG_S, wait_until_gone
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import league
-from league.features.experiments import plots
+from league.features.experiments.outcome import plots
 from league.terminal import CommandError
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import league
 from league.cli.main import main
-from league.features.experiments import results
+from league.features.experiments.outcome import results
 from league.features.experiments.tournament import TournamentResult, tournament
 from league.features.statistics import tournaments
 from league.terminal import CommandError

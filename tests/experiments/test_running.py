@@ -15,7 +15,7 @@ import pytest
 
 import league
 from league.cli.pages import Pages
-from league.reports.journals import read_events
+from league.reading.journals import read_events
 from league.terminal import CommandError, console
 from tests.support.pages import ROOT, blocks
 from tests.support.processes import WATCHDOG_S

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import league
-from league.features.experiments import sources
-from league.features.experiments.plan import TournamentPlan
+from league.features.experiments.playing import sources
+from league.features.experiments.playing.plan import TournamentPlan
 from league.features.experiments.tournament import TournamentResult, tournament
 from league.player.strategies import Turn
 

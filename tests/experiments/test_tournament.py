@@ -18,9 +18,9 @@ import pytest
 
 import league
 from league.cli.main import main
-from league.features.experiments.series import MatchEnd
+from league.features.experiments.playing.series import MatchEnd
 from league.features.experiments.tournament import Score, score_of, tournament
-from league.features.statistics.points import points_interval
+from league.features.statistics.methods.points import points_interval
 from league.player.strategies import Turn
 from league.terminal import CommandError
 from tests.support.pages import ROOT, blocks

@@ -17,11 +17,11 @@ import league
 from league import letters
 from league.letters import Speaker
 from league.machine import Answering, Ping
-from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import ERRORS, as_error
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
-from league.protocol.messages import Message
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import Message
+from league.protocol.wire.jsonrpc import BadRequestError
 from tests.properties.test_foreign_shapes import sent_messages
 from tests.support.fuzzing import Coverage, Mutator
 from tests.support.http_wire import free_port, hang_up, one_answer

@@ -14,8 +14,8 @@ from league.features.games import connect_four, kuhn_poker
 from league.features.games.kuhn_poker import GAME as KUHN
 from league.games import draw, registry
 from league.games.contract import Game
-from league.manager.leases import lease_s
-from league.protocol.messages import GameMoveCall, GameOver, MatchResultReport
+from league.manager.staffing.leases import lease_s
+from league.protocol.message.messages import GameMoveCall, GameOver, MatchResultReport
 from league.settings import LeagueSettings
 from tests.games.test_contract import GAME as BARGAINING
 from tests.support.game_reports import result_of

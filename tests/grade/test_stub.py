@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import league
-from league.features.experiments.plan import game_named
-from league.features.experiments.series import SeriesPlan, play
+from league.features.experiments.playing.plan import game_named
+from league.features.experiments.playing.series import SeriesPlan, play
 from league.features.grade import sandbox
 from league.features.grade.contestant import Contestant, SandboxedStrategy
 from league.features.grade.sandboxed import GradingOrder, Grounds
-from league.hosting import players
+from league.hosting.member import players
 from league.player.history import PastMatch
 from league.player.strategies import Turn
 

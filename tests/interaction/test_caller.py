@@ -11,10 +11,10 @@ import pytest
 from league import letters
 from league.agent.caller import Caller
 from league.machine import Address
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.messages import Message
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.messages import Message
+from league.protocol.wire import jsonrpc
 from league.transport.http_client import HttpClient
 from tests.support import dialects as d
 from tests.support.peer import Peer, Received

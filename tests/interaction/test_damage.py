@@ -17,10 +17,10 @@ from league.cli.main import main
 from league.features.lab.simulation.runs import Plan
 from league.features.lab.simulation.world import World
 from league.machine import Entry
-from league.reports.journals import replay
-from league.storage.journal_files import backup
+from league.reading.journals import replay
+from league.storage.files.journal_files import backup
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.notices import JournalError
-from league.storage.sqlite import SqliteJournal
 from tests.support.journals import Notices
 from tests.support.processes import Processes
 

@@ -14,23 +14,23 @@ import pytest
 
 from league.agent import sources
 from league.agent.agent import Agent, Setup
-from league.cli import operator
 from league.cli.main import main
+from league.cli.operating import operator
 from league.events import LeagueSettings
 from league.features.dashboard.dashboard_server import open_dashboard
-from league.hosting.manager_api import other_pages
-from league.hosting.order_table import ORDER_TABLE
+from league.hosting.manager.manager_api import other_pages
+from league.hosting.manager.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.letters import Speaker
 from league.machine import Entry
 from league.manager.league_manager import LeagueManager
 from league.manager.orders import ORDERS
-from league.protocol import tokens
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.signing import tokens
 from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, Notify, WriteFailed
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 from league.transport.http import App
 from league.transport.http_client import HttpClient
 from league.transport.http_server import serve

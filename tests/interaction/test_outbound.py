@@ -17,11 +17,11 @@ from league.agent.pump import Actions, Call
 from league.agent.sources import Clock
 from league.agent.watch import ANSWERED, Meter
 from league.machine import Address, Blame, Content, Failure, Refusal
-from league.protocol import jsonrpc
-from league.protocol.envelope import Unsealed, seal
-from league.protocol.messages import ChooseParityResponse, GameOver, GameOverAck, Message
-from league.protocol.parts import GameResult
-from league.storage.transcript import LetterNote
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.message.messages import ChooseParityResponse, GameOver, GameOverAck, Message
+from league.protocol.message.parts import GameResult
+from league.protocol.wire import jsonrpc
+from league.storage.transcripts.transcript import LetterNote
 from league.transport.http_call import PendingCall
 from league.transport.http_client import DEFAULT_LIMITS, HttpClient, PoolLimits
 from tests.support.http_wire import ScriptedServer, Visit, answer, on_every_loop, refusing_port, until

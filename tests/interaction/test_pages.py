@@ -12,11 +12,11 @@ from league.events import LeagueSettings
 from league.letters import Speaker
 from league.machine import Entry, Machine
 from league.manager.league_manager import LeagueManager
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import Role
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
 from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, WriteFailed
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 from league.transport.http_client import HttpClient
 
 WATCHDOG_S = 60.0

@@ -20,9 +20,9 @@ import pytest
 from league.events import PlayerJoined
 from league.machine import Entry
 from league.storage import urls
+from league.storage.database.postgres import LEASE_S, PostgresJournal
 from league.storage.notices import Durable, JournalError, JournalInUseError, JournalLostError, WriteFailed
 from league.storage.opening import stored_format, watch_hold
-from league.storage.postgres import LEASE_S, PostgresJournal
 from league.storage.reading import open_for_reading
 from league.storage.urls import DatabasePlace
 from tests.support.journals import WATCHDOG_S, Notices, entry, make, numbers

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
-from league.storage.sqlite import SqliteJournal
 from tests.support.journals import Notices, fast_folder, make, numbers
 from tests.support.power_cuts import Mark, Note, Sync, Write, acknowledged, image, recorded
 

@@ -12,8 +12,8 @@ from league.agent.pump import Actions, Pump
 from league.events import Event, LeagueEnded
 from league.machine import Letter, Machine, Operate, Ping, Pong, Step, Undelivered
 from league.protocol.errors import PeerError
+from league.storage.files.sqlite import Settings, SqliteJournal
 from league.storage.notices import Durable, WriteFailed
-from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import Notices, fast_folder, locked_by_another
 
 

@@ -23,13 +23,13 @@ from league.events import AgentRegistered, LeagueSettings
 from league.letters import Speaker
 from league.machine import Letter, Step, Undelivered
 from league.manager.league_manager import LeagueManager
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import MESSAGE_LIMIT
-from league.protocol.messages import LeagueRegisterRequest
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import LeagueRegisterRequest
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
+from league.storage.files.sqlite import Settings, SqliteJournal
 from league.storage.reading import open_for_reading
-from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.transcript import STRANGERS, STRANGERS_KEY, strangers_in
+from league.storage.transcripts.transcript import STRANGERS, STRANGERS_KEY, strangers_in
 from league.transport.http import Response
 from league.transport.http_client import HttpClient
 from league.transport.http_server import App, serve

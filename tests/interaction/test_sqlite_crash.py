@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from league.storage.journal_files import backup
+from league.storage.files.journal_files import backup
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.notices import JournalError
 from league.storage.reading import JournalReader, open_for_reading
-from league.storage.sqlite import SqliteJournal
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 from tests.support.journals import WATCHDOG_S, Notices, make, numbers
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ import pytest
 
 from league import letters
 from league.events import LeagueSettings
-from league.features.audit.promises.evidence import Evidence, RecordedCall
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.features.lab.simulation.world import World
 from league.machine import Address, Ping
-from league.protocol.envelope import unseal
-from league.protocol.messages import LeagueQuery
-from league.protocol.tokens import mint
+from league.protocol.message.envelope import unseal
+from league.protocol.message.messages import LeagueQuery
+from league.protocol.signing.tokens import mint
 from tests.support.said import unsaid
 
 

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from league.features.kit.driver.kit import Options
 from league.features.kit.runner import CheckReport, check_player
-from league.protocol.envelope import STRICT
 from league.protocol.errors import ERRORS, Family, PeerError
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
+from league.protocol.message.envelope import STRICT
+from league.protocol.message.exchanges import Role
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
 from tests.support.peer import UNSUSPECTING, Convention, Peer, Received
 from tests.support.scripts import ABSENT, MATCH_CALLS, Object, Reaction
 

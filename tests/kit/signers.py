@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league.features.kit.driver.messages import MANAGER_KEY
-from league.protocol import tokens
 from league.protocol.errors import PeerError
+from league.protocol.signing import tokens
 from league.protocol.signing.choices import ChoicesStatement, chained
 from league.protocol.signing.keys import SigningKey, sign
 from tests.kit.players import Conforming, Registration

@@ -18,7 +18,7 @@ from league.features.kit.driver.messages import MessageWriter
 from league.features.kit.driver.templates import table
 from league.features.kit.runner import check_player, chosen, run, scenarios_of
 from league.features.kit.scenarios.programme import SCENARIOS
-from league.protocol.envelope import STRICT, unseal
+from league.protocol.message.envelope import STRICT, unseal
 from tests.kit import test_broken_members, test_broken_players, test_broken_signers
 from tests.kit.defects import Defect, failed
 from tests.kit.players import Conforming, checked

@@ -15,7 +15,7 @@ import pytest
 from league.events import PlayerFaulted, ResultAccepted
 from league.features.mcp.endpoint import SESSIONS
 from league.features.mcp.subscriptions import MOST_FOLLOWED
-from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
 from tests.support.http_wire import hang_up
 from tests.support.mcp_clients import connected
 from tests.support.processes import WATCHDOG_S, Processes, assert_kept

@@ -14,15 +14,15 @@ import pytest
 from msgspec import structs
 
 from league import LeagueResult, Standings
-from league.features.mcp import offered_turns
-from league.features.mcp.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
+from league.features.mcp.offers import offered_turns
+from league.features.mcp.offers.offered_turns import ANSWERED, MOST_WAITING, OVER, OfferedTurns, TurnTools, turns_key
 from league.features.mcp.tables import McpCaller, ServerTables, ToolRow
-from league.hosting import options
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import load
+from league.hosting.member.players import load
+from league.hosting.settings import options
+from league.hosting.settings.player_options import PlayerOptions
 from league.player.strategies import TalkLine, Turn
 from league.protocol.errors import PeerError
-from league.protocol.parts import StandingsRow
+from league.protocol.message.parts import StandingsRow
 from league.terminal import CommandError, console, display
 from tests.unit.player.test_strategies import past
 

@@ -184,6 +184,6 @@ def test_nobody_there_and_no_address_are_told(monkeypatch: pytest.MonkeyPatch) -
     assert "has no card that can be read" in complaints[0]
     with pytest.raises(CommandError, match="is not the address of an A2A agent"):
         league.Ask("a2a+http://")
-    monkeypatch.setattr("league.features.minds.a2a_agent.find_spec", lambda _: None)
+    monkeypatch.setattr("league.features.minds.asked.a2a_agent.find_spec", lambda _: None)
     with pytest.raises(CommandError, match=r"needs the extra a2a: pip install 'agent-league\[a2a\]'"):
         league.Ask("a2a+http://127.0.0.1:1")

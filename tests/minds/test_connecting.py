@@ -12,9 +12,9 @@ import pytest
 from league.cli.player_command import _refuse_foreign_options
 from league.features.minds.asking import AskingPlayer
 from league.features.minds.connecting import entrant
-from league.hosting import options
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import load
+from league.hosting.member.players import load
+from league.hosting.settings import options
+from league.hosting.settings.player_options import PlayerOptions
 from league.player.strategies import Considered, NoChoice, Turn
 from league.terminal import CommandError, Parser, console
 from tests.support.language_models import KEY, StandIn, stand_in

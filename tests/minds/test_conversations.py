@@ -16,7 +16,7 @@ from league.features.minds import conversations
 from league.features.minds.conversations import Conversation
 from league.features.minds.scripting import AskedPlayer
 from league.player.strategies import Considered, NoChoice, Turn
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 from league.terminal import CommandError
 from tests.support.language_models import StandIn, stand_in
 from tests.support.processes import Processes

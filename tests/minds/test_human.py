@@ -7,7 +7,7 @@ import io
 import pytest
 
 from league.features.minds.human import Human
-from league.hosting.players import load
+from league.hosting.member.players import load
 from league.player.strategies import Turn
 
 TURN = Turn("even_odd", "R1M1", "P02", ("even", "odd"), bytes(32), view={"round_id": 1})

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from league.features.minds.asked.chat import ChatCompletions, NoReply, Reply
 from league.features.minds.asking import AskingPlayer, Time
-from league.features.minds.chat import ChatCompletions, NoReply, Reply
 from league.features.minds.conversations import digest_of
 from league.features.minds.prompts import Prompt
 from league.features.minds.spending import Budget
 from league.player.strategies import Considered, NoChoice, Turn
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 from tests.support.language_models import completion
 
 REFUSED = NoReply("the connection was refused")

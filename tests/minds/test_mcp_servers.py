@@ -16,8 +16,8 @@ import pytest
 import league
 from league.features.minds import conversations
 from league.player.strategies import Considered, NoChoice, Turn
-from league.protocol.messages import ChooseParityCall, GameMoveCall
-from league.protocol.parts import MoveRequest
+from league.protocol.message.messages import ChooseParityCall, GameMoveCall
+from league.protocol.message.parts import MoveRequest
 from league.terminal import CommandError, console
 from tests.minds.test_conversations import asked
 from tests.support.mcp_programs import PROGRAMS, PYTHON_PACKAGES, node_program, python_program

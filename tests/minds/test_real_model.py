@@ -15,7 +15,7 @@ import pytest
 import league
 from league.features.minds import conversations
 from league.features.minds.reading import reading_of
-from league.reports.models import why_not_rated
+from league.reading.models import why_not_rated
 
 PROGRAM = Path(__file__).parents[1] / "real_model" / "serve.py"
 PACKAGES = Path(sys.prefix) / "real-model"

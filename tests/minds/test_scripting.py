@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import league
-from league.features.minds import chat
+from league.features.minds.asked import chat
 from league.features.minds.scripting import AT_ONCE, OUTAGES
 from league.terminal import console
 from tests.minds.test_programs import FIRST, program

@@ -45,14 +45,14 @@ BUGS = (
     # --- intervals ----------------------------------------------------------------------------------------------------
     Bug(
         "an interval excludes its mean",
-        "features/statistics/strata.py",
+        "features/statistics/methods/strata.py",
         "return min(low, played.mean), max(high, played.mean)",
         "return low, high",
         stateful="../statistics/test_strata.py",
     ),
     Bug(
         "matches that are equal by luck make a mean certain",
-        "features/statistics/strata.py",
+        "features/statistics/methods/strata.py",
         "variance = (stratum + lender.weighing(1) + unseen).variance",
         "variance = (stratum + unseen).variance",
         stateful="../statistics/test_strata.py",
@@ -60,14 +60,14 @@ BUGS = (
     # --- tournaments --------------------------------------------------------------------------------------------------
     Bug(
         "the seed of a series depends on places in a list",
-        "features/experiments/plan.py",
+        "features/experiments/playing/plan.py",
         "            self.strategies[first].digest,\n            self.strategies[second].digest,\n",
         "            str(first),\n            str(second),\n",
         stateful="../experiments/test_seeds.py",
     ),
     Bug(
         "the digest of a strategy leaves out what its file imports",
-        "features/experiments/sources.py",
+        "features/experiments/playing/sources.py",
         "waiting += _neighbour(folder, module)",
         "pass",
         stateful="../experiments/test_seeds.py",
@@ -75,14 +75,14 @@ BUGS = (
     # --- transcripts --------------------------------------------------------------------------------------------------
     Bug(
         "a letter that stays loses its body with the first that had it",
-        "storage/pruning.py",
+        "storage/transcripts/pruning.py",
         "yield from ((step, ()) for step in _BEQUEATH)",
         "yield from ()",
         stateful="../unit/storage/test_transcript.py",
     ),
     Bug(
         "a pruned transcript passes for a whole one",
-        "storage/pruning.py",
+        "storage/transcripts/pruning.py",
         "yield _ADD_REMARK, (at, remark.encode())",
         "pass",
         stateful="../unit/storage/test_transcript.py",
@@ -90,7 +90,7 @@ BUGS = (
     # --- the operator's referee ---------------------------------------------------------------------------------------
     Bug(
         "a referee that shows the enrolment key later stays a stranger",
-        "manager/assignments.py",
+        "manager/staffing/assignments.py",
         "if referee.as_referee.has_shown_key or not referee.as_referee.came_openly\n",
         "if not referee.as_referee.came_openly\n",
         stateful="../unit/manager/test_speaking.py",
@@ -112,7 +112,7 @@ BUGS = (
     # --- secrets of the operator --------------------------------------------------------------------------------------
     Bug(
         "the old admin token still counts after a rotation",
-        "manager/secret_rotation.py",
+        "manager/members/secret_rotation.py",
         "changed[OPERATOR] = tokens.verifier(secret)",
         "changed[OPERATOR] = secrets[OPERATOR]",
         stateful="../interaction/test_orders.py",
@@ -127,14 +127,14 @@ BUGS = (
     # --- choices of language models -----------------------------------------------------------------------------------
     Bug(
         "a fallback counts in a league that refuses it",
-        "referee/asking.py",
+        "referee/questions/asking.py",
         "elif assignment.fallbacks_refused and answer.provenance is not None and answer.provenance.fallbacks:",
         "elif False:",
         stateful="../unit/referee/test_report.py",
     ),
     Bug(
         "the digest of a match leaves conversations out",
-        "protocol/experiment.py",
+        "protocol/message/experiment.py",
         "digest = self.conversation_sha256 or other.conversation_sha256\n        if self.conversation_sha256 and",
         "digest = self.conversation_sha256 or other.conversation_sha256\n        if False and",
         stateful="../unit/referee/test_report.py",
@@ -194,34 +194,34 @@ BUGS = (
     # --- the manager --------------------------------------------------------------------------------------------------
     Bug(
         "the last report wins",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "raise self._already_reported(match, match.result, report, details, now, origin)",
         "pass",
     ),
     Bug(
         "a superseded attempt is taken",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "if report.attempt not in (None, match.attempt):",
         "if False:",
         stateful="test_league_machine.py",
     ),
     Bug(
         "anybody may report a match",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "if not is_held or match.referee_id != referee.agent_id:",
         "if not is_held:",
         stateful="test_league_machine.py",
     ),
     Bug(
         "the winner is taken from the report, the points from nowhere",
-        "manager/standings.py",
+        "manager/season/standings.py",
         "return WIN_POINTS if player == self.winner else LOSS_POINTS",
         "return WIN_POINTS if player != self.winner else LOSS_POINTS",
         faults=0.0,
     ),
     Bug(
         "the manager takes any token",
-        "manager/roster.py",
+        "manager/state/roster.py",
         'agent_id, serial = self.verifiers.get(digest, ("", 0))',
         'agent_id, serial = self.verifiers.get(digest, (token.split("_")[1] if "_" in token else "", 1))\n'
         "        if agent_id in self.members:\n"
@@ -230,28 +230,28 @@ BUGS = (
     ),
     Bug(
         "a voided result still counts",
-        "manager/ledger.py",
+        "manager/state/ledger.py",
         "self._count(match, match.result, times=-1)",
         "self._count(match, match.result, times=0)",
         faults=0.9,
     ),
     Bug(
         "standings are of yesterday",
-        "manager/ledger.py",
+        "manager/state/ledger.py",
         "self._count(match, event)",
         "self._count(match, event, times=min(self.round_of(match).undecided, 1))",
         faults=0.0,
     ),
     Bug(
         "a round begins before the last is over",
-        "manager/rounds.py",
+        "manager/season/rounds.py",
         "if current is not None and not current.undecided and",
         "if current is not None and current.undecided < 2 and",
         faults=0.0,
     ),
     Bug(
         "everybody plays somebody, but not everybody everybody",
-        "manager/schedule.py",
+        "manager/season/schedule.py",
         "            ahead = turning[(turn + distance) % count]\n"
         "            behind = turning[(turn - distance) % count]\n",
         "            ahead = turning[distance % count]\n            behind = turning[-distance % count]\n",
@@ -259,7 +259,7 @@ BUGS = (
     ),
     Bug(
         "who comes late is admitted and forgotten",
-        "manager/rounds.py",
+        "manager/season/rounds.py",
         "if not ledger.roster.late or ledger.current_round < len(ledger.rounds):",
         "if True:",
         faults=0.0,
@@ -267,69 +267,69 @@ BUGS = (
     ),
     Bug(
         "an id is given twice",
-        "manager/roster.py",
+        "manager/state/roster.py",
         "        self.next_number[event.role] = number",
         "        self.next_number[event.role] = 1",
         faults=0.0,
     ),
     Bug(
         "who registers again becomes somebody else",
-        "manager/registration.py",
+        "manager/members/registration.py",
         "if member.role != application.role:",
         "if True:",
         stateful="test_league_machine.py",
     ),
     Bug(
         "a round has no final table",
-        "manager/broadcasts.py",
+        "manager/telling/broadcasts.py",
         'return member.role == "player" or bulletin.kind == "round_completed"',
         'return bulletin.kind == "round_completed"',
         faults=0.0,
     ),
     Bug(
         "nothing waits for the answer to the message before",
-        "manager/broadcasts.py",
+        "manager/telling/broadcasts.py",
         "NEXT_AFTER_S: Final = 2.0",
         "NEXT_AFTER_S: Final = 0.0",
         faults=0.0,
     ),
     Bug(
         "what was overtaken is repeated after what followed it",
-        "manager/broadcasts.py",
+        "manager/telling/broadcasts.py",
         "self.context.calls.repeat_no_more(outbound)",
         "pass",
     ),
     Bug(
         "LEAGUE_COMPLETED is said again and again",
-        "manager/broadcasts.py",
+        "manager/telling/broadcasts.py",
         "refused_only=row.retries.refused_only",
         "refused_only=False",
         faults=0.6,
     ),
     Bug(
         "a dead referee keeps its matches",
-        "manager/leases.py",
+        "manager/staffing/leases.py",
         'referee.state == "ACTIVE" and is_dead:\n',
         'referee.state == "ACTIVE" and now < 0:\n',
         stateful="../unit/manager/test_leases.py",
     ),
     Bug(
         "a lost match is given out under the same attempt",
-        "manager/assignments.py",
+        "manager/staffing/assignments.py",
         "attempt = match.attempt + 1",
         "attempt = max(match.attempt, 1)",
         faults=0.6,
     ),
     Bug(
         "a restart forgets the round being played",
-        "manager/rounds.py",
+        "manager/season/rounds.py",
         "self.assignments.dispatch_again(now)",
         "pass",
         faults=0.9,
     ),
     Bug(
         "who was withdrawn wins by walkover",
-        "manager/rounds.py",
+        "manager/season/rounds.py",
         "winner = staying[0] if staying else None",
         "winner = withdrawn[0]",
         faults=0.9,
@@ -337,7 +337,7 @@ BUGS = (
     # --- silent players -----------------------------------------------------------------------------------------------
     Bug(
         "a match waits for a player again and again",
-        "manager/patience.py",
+        "manager/fairness/patience.py",
         "if had_its_own or player.attendance.own_pauses >= OWN_PAUSES:",
         "if had_its_own:",
         faults=0.3,
@@ -345,14 +345,14 @@ BUGS = (
     ),
     Bug(
         "a match waits for ever for many players",
-        "manager/patience.py",
+        "manager/fairness/patience.py",
         " and player.attendance.outage_pauses < outage_minutes:",
         ":",
         stateful="../unit/manager/test_patience.py",
     ),
     Bug(
         "a match waits for nobody",
-        "manager/patience.py",
+        "manager/fairness/patience.py",
         "        cause = self._cause(question, is_reached)\n",
         "        cause = None\n",
         faults=0.0,
@@ -361,7 +361,7 @@ BUGS = (
     ),
     Bug(
         "nobody is seen to be silent with others",
-        "manager/patience.py",
+        "manager/fairness/patience.py",
         "        if len(silent) < FEWEST or 3 * len(silent) < len(players):\n",
         "        if True:\n",
         faults=0.1,
@@ -370,14 +370,14 @@ BUGS = (
     ),
     Bug(
         "whatever a player lost without being asked about is believed",
-        "manager/patience.py",
+        "manager/fairness/patience.py",
         "        if losers - match.current.allowed.keys() and self._ledger.is_running:\n",
         "        if False:\n",
         stateful="../unit/manager/test_patience.py",
     ),
     Bug(
         "a referee decides without asking",
-        "referee/asking.py",
+        "referee/questions/asking.py",
         "            return code in MAY_WAIT\n",
         "            return False\n",
         faults=0.3,
@@ -385,7 +385,7 @@ BUGS = (
     ),
     Bug(
         "a referee that was killed decides what it had asked about",
-        "referee/asking.py",
+        "referee/questions/asking.py",
         "            self._lose(FinalFault(last.code, last.detail, is_reached), now, failed_at=last.at)\n",
         "            self._end_at_fault(FinalFault(last.code, last.detail, is_reached), now)\n",
         faults=0.4,
@@ -411,7 +411,7 @@ BUGS = (
     ),
     Bug(
         "points by margin are counted like wins",
-        "manager/standings.py",
+        "manager/season/standings.py",
         "        if self.score is not None:\n            return self.score[player]\n",
         "",
         faults=0.0,
@@ -474,7 +474,7 @@ BUGS = (
     ),
     Bug(
         "a stranger may choose for a player",
-        "referee/posted_answers.py",
+        "referee/questions/posted_answers.py",
         'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
         'if question.was_received(read.field("conversation_id")) or token:',
         faults=0.4,
@@ -492,7 +492,7 @@ BUGS = (
     ),
     Bug(
         "an answer in a request of its own needs no proof",
-        "referee/posted_answers.py",
+        "referee/questions/posted_answers.py",
         'if question.was_received(read.field("conversation_id")) or question.has_full_standing(token):',
         "if True:",
         faults=0.0,
@@ -501,7 +501,7 @@ BUGS = (
     ),
     Bug(
         "a manager takes a report from a referee the match was not given to",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "if not is_held or match.referee_id != referee.agent_id:",
         "if False:",
         faults=0.0,
@@ -510,7 +510,7 @@ BUGS = (
     ),
     Bug(
         "a report without a token counts from any address",
-        "manager/address_reports.py",
+        "manager/season/address_reports.py",
         "if not is_one_machine(origin, referee.origin):",
         "if False:",
         faults=1.0,
@@ -519,7 +519,7 @@ BUGS = (
     ),
     Bug(
         "a token got by name alone has full standing",
-        "manager/registration.py",
+        "manager/members/registration.py",
         "queries_only=not comeback.is_proven",
         "queries_only=False",
         faults=0.0,
@@ -534,7 +534,7 @@ BUGS = (
     ),
     Bug(
         "the errors of one player are told to the other",
-        "referee/game_errors.py",
+        "referee/questions/game_errors.py",
         "            address=lambda: to,\n",
         "            address=lambda: Address(match.taken.players[1 - seat], match.taken.endpoints[1 - seat]),\n",
     ),
@@ -562,14 +562,14 @@ BUGS = (
     ),
     Bug(
         "a manager that was killed never asks for a record again",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "        if not self._ledger.controls.closed:\n            for match in",
         "        if False:\n            for match in",
         stateful="../unit/manager/test_long_evidence.py",
     ),
     Bug(
         "a referee that comes back has no time for its match",
-        "manager/leases.py",
+        "manager/staffing/leases.py",
         "        # Its matches go on where they were.\n        self._renew(referee, now)\n",
         "",
         stateful="../unit/manager/test_leases.py",
@@ -583,28 +583,28 @@ BUGS = (
     ),
     Bug(
         "a player chooses again after an error about a legal choice",
-        "player/matches.py",
+        "player/playing/matches.py",
         "        if not answer.final:\n",
         "        if True:\n",
         stateful="../unit/player/test_signatures.py",
     ),
     Bug(
         "a player signs for an attempt that it forgot",
-        "player/signing.py",
+        "player/playing/signing.py",
         "if not is_proven or not match.signs:",
         "if not is_proven:",
         stateful="../unit/player/test_signatures.py",
     ),
     Bug(
         "a referee learns the share for other choices, too",
-        "manager/draws.py",
+        "manager/fairness/draws.py",
         "elif not _is_same(released, request):",
         "elif False:",
         stateful="../unit/manager/test_draws.py",
     ),
     Bug(
         "a match that is decided is played again when its referee is lost",
-        "manager/assignments.py",
+        "manager/staffing/assignments.py",
         "        if self.draws.is_decided(match):\n",
         "        if False:\n",
         faults=0.0,
@@ -643,21 +643,21 @@ BUGS = (
     ),
     Bug(
         "a loss is called confirmed though the player was in reach",
-        "manager/proofs.py",
+        "manager/fairness/proofs.py",
         "            return is_same and allowed.reached is False\n",
         "            return is_same\n",
         promise=21,
     ),
     Bug(
         "a match that the manager decided is decided again",
-        "manager/scoring.py",
+        "manager/season/scoring.py",
         "            self.assignments.forget(match.match_id)\n            self.draws.decide(match, now)\n",
         "            self.draws.decide(match, now)\n",
         stateful="../unit/manager/test_draws.py",
     ),
     Bug(
         "a loss that nobody was asked about is called confirmed",
-        "manager/proofs.py",
+        "manager/fairness/proofs.py",
         "if referee is not None and referee.as_referee.asks_before_losses:",
         "if False:",
         stateful="../unit/manager/test_patience.py",

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from league import letters
 from league.letters import Speaker
 from league.machine import Address
-from league.protocol.envelope import Reading, seal
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import MANAGER_LIMIT, encode_body
-from league.protocol.messages import LeagueStandingsUpdate, Message, RoundAnnouncement, RoundCompleted
-from league.protocol.parts import AnnouncedMatch, StandingsRow
+from league.protocol.message.envelope import Reading, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import LeagueStandingsUpdate, Message, RoundAnnouncement, RoundCompleted
+from league.protocol.message.parts import AnnouncedMatch, StandingsRow
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, encode_body
 from league.transport.broadcast_reading import BroadcastReader
 
 ENVELOPE = seal("league_manager", 1_750_000_000.0, "conv-1")

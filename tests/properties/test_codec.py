@@ -15,12 +15,16 @@ from hypothesis import strategies as st
 from msgspec import inspect as ms
 
 from league.features.kit.message_verdicts import judge
-from league.protocol import envelope, strict_json, timestamps
-from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
+from league.protocol import timestamps
 from league.protocol.errors import ERRORS, Family, PeerError
-from league.protocol.exchanges import EXCHANGES, Role, speakers
-from league.protocol.fields import QUERY_TYPES
-from league.protocol.jsonrpc import (
+from league.protocol.message import envelope
+from league.protocol.message.envelope import STRICT, Reading, Unsealed, unseal
+from league.protocol.message.exchanges import EXCHANGES, Role, speakers
+from league.protocol.message.fields import QUERY_TYPES
+from league.protocol.message.judge import peel, specs
+from league.protocol.message.messages import MESSAGES, Message
+from league.protocol.wire import strict_json
+from league.protocol.wire.jsonrpc import (
     MANAGER_LIMIT,
     BadRequestError,
     RpcAnswer,
@@ -32,9 +36,7 @@ from league.protocol.jsonrpc import (
     encode_result,
     read_call,
 )
-from league.protocol.judge import peel, specs
-from league.protocol.messages import MESSAGES, Message
-from league.protocol.strict_json import MAX_DEPTH, parse
+from league.protocol.wire.strict_json import MAX_DEPTH, parse
 from tests.support.examples import examples
 from tests.support.vectors import raw_of, vectors
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league import letters
-from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import POLL_AFTER_S
+from league.gateway.readers.foreign_assignments import GetAssignedMatches
 from league.letters import Speaker
 from league.machine import Inquiry, Letter
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import BadRequestError
-from league.protocol.messages import MESSAGES, GameInvitation, LeagueRegisterRequest, Message
-from league.protocol.parts import PlayerMeta
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.message.messages import MESSAGES, GameInvitation, LeagueRegisterRequest, Message
+from league.protocol.message.parts import PlayerMeta
+from league.protocol.wire.jsonrpc import BadRequestError
 from tests.support.referee_rig import Rig
 
 WORDS = ("ACK", "ACCEPTED", "REGISTERED", "REJECTED", "ERROR", "P01", "R1M1", "http://127.0.0.1:8101/mcp", "even", "")

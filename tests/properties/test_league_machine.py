@@ -15,7 +15,7 @@ from league import events as e
 from league.machine import Acknowledged, Blame, Failure, Refusal
 from league.manager.league_manager import LeagueManager
 from league.protocol.errors import PeerError
-from league.protocol.messages import (
+from league.protocol.message.messages import (
     LeagueCompleted,
     LeagueStandingsUpdate,
     MatchResultAck,

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from league import events as e
 from league.games import draw
 from league.machine import Blame, Failure, Ping, Pong, Refusal
-from league.protocol.messages import GameMoveCall, GameOver
+from league.protocol.message.messages import GameMoveCall, GameOver
 from league.referee.match import MAX_REFUSED_ANSWERS
 from tests.support.checked_draws import verify
 from tests.support.examples import examples

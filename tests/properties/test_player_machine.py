@@ -12,10 +12,10 @@ from msgspec import structs
 from league.events import ChoiceGiven, ChoiceRefused, Event, GameEnded, InvitationAnswered
 from league.machine import Ask, Step
 from league.player.strategies import Considered, NoChoice
-from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
-from league.protocol.experiment import Provenance
-from league.protocol.messages import ChooseParityResponse, GameMoveResponse, LeagueQuery
+from league.protocol.message.envelope import Profile
+from league.protocol.message.experiment import Provenance
+from league.protocol.message.messages import ChooseParityResponse, GameMoveResponse, LeagueQuery
 from tests.support.examples import examples
 from tests.support.player_rig import TOKEN, Rig
 

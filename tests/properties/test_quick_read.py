@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league import letters
-from league.gateway.foreign_assignments import is_answered_freely
+from league.gateway.readers.foreign_assignments import is_answered_freely
 from league.letters import Asked, Speaker
 from league.machine import Ping
-from league.protocol import jsonrpc, quick_read
-from league.protocol.envelope import STRICT, Reading, unseal
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import MANAGER_LIMIT, BadRequestError
-from league.protocol.strict_json import MAX_DEPTH
+from league.protocol.message.envelope import STRICT, Reading, unseal
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.wire import jsonrpc, quick_read
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, BadRequestError
+from league.protocol.wire.strict_json import MAX_DEPTH
 from tests.fuzz.test_messages import ASKED, SPEAKERS, seed
 from tests.properties.test_codec import ANY_BYTES, READINGS, Fields, messages, mutated
 from tests.support.examples import examples

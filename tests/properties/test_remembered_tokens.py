@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from league.events import Event, Registered
 from league.player.competitor import Competitor
-from league.protocol import tokens
-from league.protocol.envelope import Unsealed, seal
-from league.protocol.messages import GameInvitation
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.message.messages import GameInvitation
+from league.protocol.signing import tokens
 from tests.support.player_rig import MANAGER_URL, ME, META, START
 
 LEAGUES = ("spring", "summer")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.manager.schedule import Schedule, round_robin
+from league.manager.season.schedule import Schedule, round_robin
 
 sizes = st.integers(2, 99)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.manager.standings import Decided, StandingsTable, Tally, number_of
+from league.manager.season.standings import Decided, StandingsTable, Tally, number_of
 
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
 

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league.agent.outbound import WITHOUT_REFUSAL
-from league.gateway import forms, understanding
+from league.gateway import forms
+from league.gateway.readers import understanding
 from league.gateway.words import LIST_LIMIT, is_unknown
-from league.protocol import jsonrpc, quick_read
-from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import EXCHANGES
+from league.protocol.message.envelope import Reading, unseal
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.wire import jsonrpc, quick_read
 from tests.properties.test_codec import Fields, messages
 from tests.support.examples import examples
 

@@ -21,7 +21,7 @@ from league.features.records.fault_words import advice_for
 from league.features.records.match_facts import facts_from_pages, facts_of
 from league.machine import Failure, Undelivered
 from league.protocol.errors import ERRORS, NO_CHOICE_BECAUSE
-from league.reports.journals import Journals
+from league.reading.journals import Journals
 from tests.support.managed import Managed
 from tests.support.referee_rig import LEFT_OUT, START, Rig, announced
 from tests.support.stories import (

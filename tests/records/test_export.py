@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
-from league.reports.journals import read_events
+from league.reading.journals import read_events
 from tests.support.managed import LEAGUE, Managed
 from tests.support.referee_rig import Rig
 from tests.support.stories import SECRET, answer, around, letters_of, on_disk

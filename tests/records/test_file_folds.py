@@ -9,11 +9,11 @@ from typing import Any
 
 from league import events as e
 from league.features.records import exports
-from league.features.records.file_folds import UNVERIFIED, FileFold, fold_for
-from league.features.records.shared_files import NO_LETTERS, write_files
+from league.features.records.shared.file_folds import UNVERIFIED, FileFold, fold_for
+from league.features.records.shared.shared_files import NO_LETTERS, write_files
 from league.machine import Machine
-from league.reports.journals import Journals, blank_manager
-from league.storage.transcript import LetterNote
+from league.reading.journals import Journals, blank_manager
+from league.storage.transcripts.transcript import LetterNote
 from tests.support import player_rig
 from tests.support.managed import Managed
 from tests.support.referee_rig import ME, Rig

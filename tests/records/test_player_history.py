@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from league import events as e
-from league.features.records.file_folds import _PlayerFile
-from league.protocol.messages import LeagueStandingsUpdate
-from league.protocol.parts import StandingsRow
+from league.features.records.shared.file_folds import _PlayerFile
+from league.protocol.message.messages import LeagueStandingsUpdate
+from league.protocol.message.parts import StandingsRow
 from tests.support.player_rig import Rig
 
 STALE = StandingsRow(rank=2, player_id="P01", display_name="A", played=1, wins=1, draws=0, losses=0, points=3)

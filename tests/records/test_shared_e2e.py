@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import ResultAccepted
-from league.features.records.shared_files import NO_LETTERS
+from league.features.records.shared.shared_files import NO_LETTERS
 from tests.support.peer import Peer
 from tests.support.processes import Process, Processes
 from tests.support.scripts import HONEST, Reaction, on

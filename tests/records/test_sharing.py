@@ -11,12 +11,12 @@ from threading import Event as Flag
 import pytest
 
 from league.events import Event
-from league.features.records import sharing
-from league.features.records.file_folds import TranscriptReader
-from league.features.records.shared_files import File, path_of
-from league.features.records.sharing import SharedFiles, Sharing
+from league.features.records.shared import sharing
+from league.features.records.shared.file_folds import TranscriptReader
+from league.features.records.shared.shared_files import File, path_of
+from league.features.records.shared.sharing import SharedFiles, Sharing
 from league.machine import Entry
-from league.storage.sqlite import Settings, SqliteJournal
+from league.storage.files.sqlite import Settings, SqliteJournal
 from league.storage.volatile import VolatileJournal
 from tests.support.journals import WATCHDOG_S, Notices, entry
 

@@ -18,12 +18,12 @@ from league.events import ResultAccepted
 from league.features.games import kuhn_poker
 from league.features.statistics import analysis
 from league.features.statistics.analysis import analyse, referee_draws
-from league.features.statistics.chance import coin_tosses, holm, no_lead, uniform
+from league.features.statistics.methods.chance import coin_tosses, holm, no_lead, uniform
+from league.features.statistics.methods.points import points_table
 from league.features.statistics.observations import Observation, Observations, observe
-from league.features.statistics.points import points_table
 from league.features.statistics.statistics_tables import MODELS
 from league.features.statistics.statistics_words import EXPLAINED
-from league.reports.journals import replay
+from league.reading.journals import replay
 from tests.support.game_reports import result_of
 from tests.support.managed import LEAGUE, Managed
 from tests.support.simulated_results import observed

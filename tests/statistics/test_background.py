@@ -15,7 +15,7 @@ from league.cli.pages import Pages
 from league.features.statistics.analysis import analyse, document
 from league.features.statistics.observations import observe
 from league.hosting import background
-from league.reports.journals import replay
+from league.reading.journals import replay
 
 PATH = "/api/statistics"
 

@@ -7,8 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from league.features.statistics.chance import EXACT, Results, at_least_as_lucky
-from league.features.statistics.favouritism import FEWEST_MATCHES, favouritism
+from league.features.statistics.methods.chance import EXACT, Results, at_least_as_lucky
+from league.features.statistics.methods.favouritism import FEWEST_MATCHES, favouritism
 from league.features.statistics.observations import RefereedMatch
 
 REFEREES = ("REF01", "REF02", "REF03")
@@ -71,5 +71,5 @@ def test_the_normal_distribution_is_close_where_it_takes_over(wins: int, monkeyp
     part = Results(wins, 15, EXACT - 15 - wins)
     whole = Results(100, 80, 120)
     exact = at_least_as_lucky(part, whole)
-    monkeypatch.setattr("league.features.statistics.chance.EXACT", 1)
+    monkeypatch.setattr("league.features.statistics.methods.chance.EXACT", 1)
     assert at_least_as_lucky(part, whole) == pytest.approx(exact, abs=0.01)

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
-from league.features.dashboard.player_view import player_page
 from league.features.dashboard.rendering import Links, Renderer
+from league.features.dashboard.views.player_view import player_page
 from league.features.statistics.analysis import analyse
 from league.features.statistics.observations import observe
 from league.features.statistics.section import statistics_view
 from league.features.statistics.statistics_tables import MODELS
 from league.features.statistics.statistics_words import EXPLAINED
-from league.reports.models import ModelPlay, models
+from league.reading.models import ModelPlay, models
 from tests.support.managed import Managed
 from tests.support.stories import on_disk
 

@@ -14,11 +14,11 @@ import evalica
 import numpy as np
 import pytest
 
-from league.features.statistics import davidson
-from league.features.statistics.davidson import Encounters, Prior, most_likely
 from league.features.statistics.findings import PlayerRating, RatingTable
+from league.features.statistics.methods import davidson
+from league.features.statistics.methods.davidson import Encounters, Prior, most_likely
+from league.features.statistics.methods.rating import SCALE, encounters_of, rating_table
 from league.features.statistics.observations import Observation
-from league.features.statistics.rating import SCALE, encounters_of, rating_table
 from scripts import rating_coverage
 from tests.support.pages import ROOT
 from tests.support.simulated_results import Strengths, covered, observed, played

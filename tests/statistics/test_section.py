@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from league.features.dashboard.league_view import league_view
 from league.features.dashboard.rendering import Links, Renderer
 from league.features.dashboard.sections import sections_of
+from league.features.dashboard.views.league_view import league_view
 from league.features.statistics import analysis
 from league.features.statistics.observations import observe
 from league.features.statistics.section import StatisticsView, statistics_view

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from league.features.statistics.sequential import FEWEST_PAIRS, Decision, SequentialTest, elo_of, score_of
+from league.features.statistics.methods.sequential import FEWEST_PAIRS, Decision, SequentialTest, elo_of, score_of
 
 ELO1 = 60.0
 RUNS = 400

@@ -9,9 +9,9 @@ from statistics import NormalDist, fmean
 import pytest
 
 from league.features.experiments.tournament import tournament
-from league.features.statistics import strata
-from league.features.statistics.points import points_interval
-from league.features.statistics.strata import LEAGUE_SCALE, Sample
+from league.features.statistics.methods import strata
+from league.features.statistics.methods.points import points_interval
+from league.features.statistics.methods.strata import LEAGUE_SCALE, Sample
 
 Chances = Sequence[float]
 """Of a win, a draw, a loss."""

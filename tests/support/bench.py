@@ -31,10 +31,11 @@ from league.machine import (
     Step,
     Undelivered,
 )
-from league.protocol import timestamps, tokens
-from league.protocol.envelope import Profile, Reading, Unsealed, unseal
+from league.protocol import timestamps
 from league.protocol.errors import PeerError
-from league.protocol.messages import LeagueQueryResponse, Message, RegisterResponse
+from league.protocol.message.envelope import Profile, Reading, Unsealed, unseal
+from league.protocol.message.messages import LeagueQueryResponse, Message, RegisterResponse
+from league.protocol.signing import tokens
 from league.storage.journal import decode, encode
 from tests.support.said import unsaid
 

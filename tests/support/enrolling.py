@@ -12,10 +12,10 @@ from league.events import ConventionLearned, DeviationRecorded, Event, Registere
 from league.gateway.book import PeerBook
 from league.machine import Content, Failure, Letter, Outgoing, Undelivered
 from league.membership import Membership
-from league.protocol import tokens
-from league.protocol.envelope import Profile, Reading, unseal
-from league.protocol.messages import LeagueRegisterRequest, Message
-from league.protocol.parts import PlayerMeta, RefereeMeta
+from league.protocol.message.envelope import Profile, Reading, unseal
+from league.protocol.message.messages import LeagueRegisterRequest, Message
+from league.protocol.message.parts import PlayerMeta, RefereeMeta
+from league.protocol.signing import tokens
 
 START = 1_750_000_000.0
 MANAGER = "http://127.0.0.1:8000/mcp"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from league.protocol.exchanges import EXCHANGES
+from league.protocol.message.exchanges import EXCHANGES
 from tests.support.vectors import raw_of, vectors
 
 LARGEST: Final = 12_000

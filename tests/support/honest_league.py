@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league import events as e
-from league.features.audit.promises.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
 from league.protocol.timestamps import write

@@ -22,12 +22,12 @@ from typing import TypeVar
 from league.events import Event, LeagueEnded, MatchDecided, PlayerJoined, Registered
 from league.machine import Entry
 from league.storage import urls
-from league.storage.journal_files import backup
+from league.storage.files.journal_files import backup
+from league.storage.files.sqlite import Settings, SqliteJournal
 from league.storage.notices import Durable, JournalError, Notice, WriteFailed
 from league.storage.opening import open_for_writing
 from league.storage.reading import JournalReader, open_for_reading
-from league.storage.sqlite import Settings, SqliteJournal
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 WATCHDOG_S = 120.0
 """No test measures time with it."""

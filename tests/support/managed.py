@@ -13,7 +13,7 @@ from league.gateway.book import PeerBook
 from league.gateway.giving import GatewayGiving
 from league.machine import Content, Operate, Outgoing, Ping, Pong, Step
 from league.manager.league_manager import LeagueManager
-from league.protocol.messages import (
+from league.protocol.message.messages import (
     LeagueQueryResponse,
     MatchTroubleResponse,
     Message,

@@ -10,11 +10,12 @@ from league.gateway.book import PeerBook
 from league.machine import Step
 from league.player.competitor import Competitor
 from league.player.league_queries import QueryAnswer
-from league.protocol import timestamps, tokens
-from league.protocol.envelope import Profile
+from league.protocol import timestamps
 from league.protocol.errors import PeerError
-from league.protocol.messages import Message
-from league.protocol.parts import PlayerMeta
+from league.protocol.message.envelope import Profile
+from league.protocol.message.messages import Message
+from league.protocol.message.parts import PlayerMeta
+from league.protocol.signing import tokens
 from league.protocol.signing.keys import signing_key
 from tests.support.bench import Bench, Object
 

@@ -20,8 +20,8 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from league.events import AgentRegistered, Event, OrderCarriedOut
-from league.hosting.options import options_of
-from league.hosting.settings_file import ROLES
+from league.hosting.settings.options import options_of
+from league.hosting.settings.settings_file import ROLES
 from league.storage.reading import open_for_reading
 from tests.support.fork_server import Forked
 

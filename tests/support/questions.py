@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from league.protocol.envelope import seal
-from league.protocol.messages import ChooseParityCall, GameInvitation, GameMoveCall
-from league.protocol.parts import MoveRequest
+from league.protocol.message.envelope import seal
+from league.protocol.message.messages import ChooseParityCall, GameInvitation, GameMoveCall
+from league.protocol.message.parts import MoveRequest
 
 INVITATION = GameInvitation(
     **seal("referee:REF01", 0.0, "conv-1"),

@@ -10,11 +10,12 @@ from league import events as e
 from league.gateway.book import PeerBook
 from league.gateway.guest import GatewayGuest
 from league.machine import Content, Failure, Refusal
-from league.protocol import timestamps, tokens
-from league.protocol.envelope import Profile
+from league.protocol import timestamps
 from league.protocol.errors import PeerError
-from league.protocol.messages import Message
-from league.protocol.parts import RefereeMeta
+from league.protocol.message.envelope import Profile
+from league.protocol.message.messages import Message
+from league.protocol.message.parts import RefereeMeta
+from league.protocol.signing import tokens
 from league.referee.desk import RefereeDesk
 from league.referee.referee_context import RefereeSettings
 from tests.support import bench

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import inspect as ms
 
-from league.protocol.judge import FieldSpec, peel, specs
-from league.protocol.messages import Message
+from league.protocol.message.judge import FieldSpec, peel, specs
+from league.protocol.message.messages import Message
 
 SPLICED = ("auth_token",)
 """What the shell puts in: it stands in the address, never in the message."""

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from league.features.statistics.findings import LeftOut
+from league.features.statistics.methods.rating import AVERAGE, SCALE, rating_table
 from league.features.statistics.observations import Observation, Observations
-from league.features.statistics.rating import AVERAGE, SCALE, rating_table
 
 CHAMPION_LEAD = 3.0
 Strengths = dict[str, float]

@@ -14,9 +14,9 @@ from league import events as e
 from league.features.records.explain import Explanation, explain
 from league.features.records.match_facts import MatchFacts, facts_of
 from league.machine import Entry
-from league.reports.journals import Journals, RefereeJournal
-from league.storage.sqlite import SqliteJournal
-from league.storage.transcript import LetterNote
+from league.reading.journals import Journals, RefereeJournal
+from league.storage.files.sqlite import SqliteJournal
+from league.storage.transcripts.transcript import LetterNote
 from tests.support.referee_rig import ENDPOINTS, LEAGUE, ME, PLAYERS, START, Rig
 
 SECRET = "tok_P02_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"

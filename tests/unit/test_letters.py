@@ -9,9 +9,9 @@ import pytest
 from league import letters
 from league.letters import Asked, Speaker
 from league.machine import Answering, Ping
-from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
+from league.protocol.message.envelope import STRICT, unseal
+from league.protocol.message.exchanges import Role
 
 MANAGER = Speaker(Role.MANAGER, "league_manager", STRICT)
 REFEREE = Speaker(Role.REFEREE, "referee:REF01", STRICT)

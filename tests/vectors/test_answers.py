@@ -9,16 +9,16 @@ import pytest
 
 from league import events as e
 from league import letters
-from league.gateway import tools
-from league.gateway.foreign_assignments import FreeQuery
 from league.gateway.guest import POLL_AFTER_S
-from league.gateway.tools import ToolList
+from league.gateway.readers import tools
+from league.gateway.readers.foreign_assignments import FreeQuery
+from league.gateway.readers.tools import ToolList
 from league.gateway.words import Exchange, Post, Words
 from league.letters import HttpReply
 from league.machine import Acknowledged, Address, Content, Probe, Refusal, Step
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed, unseal
-from league.protocol.messages import Message, RoundAnnouncementAck
+from league.protocol.message.envelope import Reading, Unsealed, unseal
+from league.protocol.message.messages import Message, RoundAnnouncementAck
 from tests.support.referee_rig import Rig, announced
 from tests.support.vectors import ROOT, message
 

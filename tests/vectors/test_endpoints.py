@@ -15,7 +15,7 @@ from league.machine import Failure
 from league.manager.league_manager import LeagueManager
 from league.protocol.endpoints import BadAddressError, EndpointPolicy, IpAddress, Reach, ip_of, parse, read_allowance
 from league.protocol.errors import PeerError
-from league.protocol.messages import RegisterResponse
+from league.protocol.message.messages import RegisterResponse
 from league.transport.http import addresses_of
 from league.transport.http_call import CallFailed
 from league.transport.resolving import Resolver

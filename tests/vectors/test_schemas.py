@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from league.protocol.messages import MESSAGES
+from league.protocol.message.messages import MESSAGES
 from tests.support.vectors import Vector, check_all, named
 
 FOLDER = Path(__file__).parents[2] / "spec" / "schemas"

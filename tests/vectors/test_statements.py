@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from league.protocol.canonical_json import canonical
 from league.protocol.signing.keys import is_signed, sign, signing_key, statement_bytes
 from league.protocol.signing.rounds import digest_of
+from league.protocol.wire.canonical_json import canonical
 
 PATH = Path(__file__).parents[2] / "spec" / "vectors" / "statements.json"
 VECTORS = json.loads(PATH.read_text("utf-8"))["vectors"]

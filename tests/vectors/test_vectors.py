@@ -10,9 +10,9 @@ import pytest
 
 from league.features.kit.message_verdicts import judge
 from league.features.mcp.message_schemas import clauses
-from league.protocol.envelope import STRICT, Reading, unseal
 from league.protocol.errors import ERRORS
-from league.protocol.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
+from league.protocol.message.envelope import STRICT, Reading, unseal
+from league.protocol.message.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
 from scripts import make_vectors
 from scripts.vectors import shapes, tables
 from tests.support.vectors import ROOT, Vector, check_all, message, named, raw_of, vectors

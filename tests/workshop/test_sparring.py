@@ -11,9 +11,9 @@ import pytest
 from league.events import Status
 from league.features.workshop.sparring_manager import GUEST_ID, REFEREE_ID, Fixtures, SparringManager, opponent_ids
 from league.machine import Acknowledged, Address, Letter, Outgoing, Ping, Refusal, Step
-from league.protocol.envelope import Unsealed, seal
 from league.protocol.errors import PeerError
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.message.messages import (
     LeagueRegisterRequest,
     LeagueRegisterResponse,
     MatchResultAck,
@@ -23,7 +23,7 @@ from league.protocol.messages import (
     RefereeRegisterResponse,
     RoundAnnouncement,
 )
-from league.protocol.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
+from league.protocol.message.parts import PlayerMeta, RefereeMeta, Result, ResultDetails
 
 GUEST = Address(GUEST_ID, "http://127.0.0.1:8101/mcp")
 REFEREE = "http://127.0.0.1:9001/mcp"

@@ -18,7 +18,7 @@ from league.features.workshop.sparring_matches import (
     instructive,
     usual_wins,
 )
-from league.reports.journals import Journals, RefereeJournal
+from league.reading.journals import Journals, RefereeJournal
 
 GUEST_ID, RIVAL = "P01", "P99"
 ENDPOINTS = ("http://127.0.0.1:9101/mcp", "http://127.0.0.1:8101/mcp")

@@ -53,14 +53,14 @@ from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_given, error
 from league.events import Event
 from league.letters import Asked, Speaker
 from league.machine import Answering, Content, Machine, Operate, Step
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
+from league.protocol.message.exchanges import Role
 from league.protocol.safe_text import without_tokens
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError
 from league.storage.notices import UNFIT, JournalError, JournalLostError, Notice, UnfitEventError, WriteFailed
-from league.storage.transcript import exchanged, refused
+from league.storage.transcripts.transcript import exchanged, refused
 from league.transport.broadcast_reading import BroadcastReader
 from league.transport.http import Response
 from league.transport.http_client import HttpClient

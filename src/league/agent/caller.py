@@ -11,7 +11,7 @@ from league.gateway.words import NOTIFICATIONS, Post, Words
 from league.letters import HttpReply
 from league.machine import Address, Ping, Probe
 from league.protocol.conventions import Convention
-from league.protocol.messages import Message
+from league.protocol.message.messages import Message
 from league.transport.http_call import CallFailed, PendingCall
 from league.transport.http_client import HttpClient
 

@@ -32,17 +32,17 @@ from league.calling.delivery import EXACT
 from league.gateway.words import is_final
 from league.letters import HttpReply
 from league.machine import Blame, Content, Failure, Ping, RecordRequest, Refusal
-from league.protocol import jsonrpc, quick_read
-from league.protocol.envelope import Reading
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import (
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import (
     MESSAGES,
     LeagueStandingsUpdate,
     Message,
 )
 from league.protocol.safe_text import excerpt
-from league.protocol.tokens import MANAGER
-from league.storage.transcript import LetterNote, exchanged
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire import jsonrpc, quick_read
+from league.storage.transcripts.transcript import LetterNote, exchanged
 from league.transport.http_call import CallFailed
 
 

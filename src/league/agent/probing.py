@@ -1,7 +1,7 @@
 """Ask an address how the agent there wants to be spoken to, for commands that look before they begin.
 
-Roles probe their peers through the calling engine instead (`manager/probes.py`, `referee/asking.py`). What is found
-out is the same, and so are the words (`protocol/findings.py`).
+Roles probe their peers through the calling engine instead (`manager/members/probes.py`, `referee/questions/asking.py`).
+What is found out is the same, and so are the words (`protocol/message/findings.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import msgspec
 from league.agent.caller import Caller
 from league.calling.delivery import in_words
 from league.machine import Address, Failure, Probe
-from league.protocol import jsonrpc
-from league.protocol.findings import Findings, unanswered, unusable
+from league.protocol.message.findings import Findings, unanswered, unusable
+from league.protocol.wire import jsonrpc
 from league.transport.http_client import CallFailed, HttpClient
 
 

@@ -45,9 +45,9 @@ from league.machine import (
     Undelivered,
 )
 from league.protocol.conventions import Convention
-from league.protocol.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
 from league.protocol.errors import PeerError
-from league.protocol.messages import Message
+from league.protocol.message.envelope import DEFAULT_LIMIT_S, Unsealed, answer_limit_s
+from league.protocol.message.messages import Message
 
 FLUSH_S = 1.0
 """Events that nothing waits for, and lines of the log, are written after this time at the latest."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 from league.machine import Entry, JournalHead
 from league.storage.journal import Journal
 from league.storage.notices import WriteFailed
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 TRY_DISK_S = 1.0
 LONGEST_REST_S = 60.0

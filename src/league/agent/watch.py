@@ -28,10 +28,10 @@ from league.events import (
 )
 from league.letters import Asked
 from league.machine import Content, MatchNews, Ping, RecordRequest, Refusal
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import NO_CHOICE, PeerError
-from league.protocol.exchanges import REPLY_TYPES
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import REPLY_TYPES
+from league.protocol.message.messages import (
     MESSAGES,
     GameError,
     LeagueError,

@@ -13,9 +13,9 @@ from msgspec import Struct, field
 
 from league.calling.line import PLAIN, Line
 from league.machine import Address, Content, Failure, NoConnection, Ping, Refusal
-from league.protocol.envelope import Unsealed
-from league.protocol.exchanges import ONCE, RetrySchedule
-from league.protocol.messages import GameError, LeagueError, Message
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import ONCE, RetrySchedule
+from league.protocol.message.messages import GameError, LeagueError, Message
 from league.protocol.table_key import TableKey
 
 

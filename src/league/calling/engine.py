@@ -37,7 +37,7 @@ from league.calling.line import PLAIN, Sign
 from league.calling.timers import Timers
 from league.machine import UNREACHED, Blame, Failure, Letter, Outgoing, Ping, Undelivered
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import ONCE
+from league.protocol.message.exchanges import ONCE
 
 BUSY_S: Final = 2.0
 """How long to wait for a peer that says "later" without saying when."""

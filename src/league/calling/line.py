@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from league.events import Event
 from league.machine import Address, Ping
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.findings import Findings
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.findings import Findings
 
 if TYPE_CHECKING:
     from league.calling.delivery import Interpretation

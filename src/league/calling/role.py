@@ -18,8 +18,8 @@ from league.machine import (
     Step,
     Undelivered,
 )
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError
+from league.protocol.message.envelope import Unsealed
 
 
 @dataclass(slots=True)

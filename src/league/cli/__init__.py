@@ -1,4 +1,8 @@
 """The command line of the core: each command parses, calls and prints."""
 
-PUBLIC = ("main", "pages", "source")
+PUBLIC = (
+    "pages",
+    "source",
+    "main",
+)
 """The modules that other packages may import."""

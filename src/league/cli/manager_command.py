@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from league.hosting import options
-from league.hosting.manager_options import ManagerOptions
+from league.hosting.settings import options
+from league.hosting.settings.manager_options import ManagerOptions
 from league.terminal import Command
 
 
 def _run(args: argparse.Namespace) -> int:
-    from league.hosting import managers  # imported here so that --help is quick
+    from league.hosting.manager import managers  # imported here so that --help is quick
 
     return managers.run(options.read(args, ManagerOptions))
 

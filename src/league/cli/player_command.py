@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from league import rows
-from league.hosting import options
-from league.hosting.player_options import PlayerOptions
+from league.hosting.settings import options
+from league.hosting.settings.player_options import PlayerOptions
 from league.rows import StrategyRow
 from league.terminal import USAGE, Command, CommandError
 
 
 def _run(args: argparse.Namespace) -> int:
-    from league.hosting import players  # imported here so that --help is quick
+    from league.hosting.member import players  # imported here so that --help is quick
 
     chosen = options.read(args, PlayerOptions)
     specs = chosen.strategy.split(",")

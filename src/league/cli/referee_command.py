@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from league.hosting import options
-from league.hosting.referee_options import RefereeOptions
+from league.hosting.settings import options
+from league.hosting.settings.referee_options import RefereeOptions
 from league.terminal import Command
 
 
 def _run(args: argparse.Namespace) -> int:
-    from league.hosting import referees  # imported here so that --help is quick
+    from league.hosting.member import referees  # imported here so that --help is quick
 
     return referees.run(options.read(args, RefereeOptions))
 

@@ -98,7 +98,7 @@ def _schedule(source: LeagueSource, document: Document) -> Iterator[str]:
 
 
 def _rests_on(match: Document) -> str | None:
-    from league.reports.evidence_words import WORDS
+    from league.reading.evidence_words import WORDS
 
     return WORDS.get(match["evidence"])
 
@@ -132,8 +132,8 @@ def _find_match(source: LeagueSource, args: argparse.Namespace) -> Any:
 def _match(_: LeagueSource, match: Document) -> Iterator[str]:
     """The match's own fields, and below them the details of its game."""
     # Imported here, because the other commands start faster without it.
-    from league.manager.ledger import Basis
-    from league.reports.evidence_words import basis_words
+    from league.manager.state.ledger import Basis
+    from league.reading.evidence_words import basis_words
 
     fields = {name: value for name, value in match.items() if name not in _IN_WORDS}
     if match["evidence"] is not None:

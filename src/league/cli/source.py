@@ -174,7 +174,7 @@ class JournalPages:
     """The documents that a manager would show of the league in a journal."""
 
     def __init__(self, location: str) -> None:
-        from league.reports.journals import replay
+        from league.reading.journals import replay
 
         with journal_errors():
             self._replayed = replay(location)
@@ -184,7 +184,7 @@ class JournalPages:
             return self._document(path)
 
     def _document(self, path: str) -> Any:
-        from league.reports import views
+        from league.reading import views
 
         manager = self._replayed.manager
         if path.startswith(MATCHES):

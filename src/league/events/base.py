@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
-from league.protocol.experiment import Conditions
+from league.protocol.message.experiment import Conditions
 
 AgentRole = Literal["player", "referee"]
 AgentState = Literal["INIT", "REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"]

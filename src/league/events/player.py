@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from league.events.base import Event, Status
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 
 
 class AnnouncedReferee(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from league.events.base import Event, Phase, Status
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 
 
 class MatchTaken(Event, frozen=True, kw_only=True):

@@ -23,9 +23,9 @@ from league.games import draw
 from league.games.contract import SEATS, Game, Players, Seat
 from league.games.moves import by_seat, replay
 from league.games.wire_fields import move_request, spoken_in, unpacked
-from league.protocol.canonical_json import NotCanonicalError
 from league.protocol.signing.choices import ChoicesStatement, chained
 from league.protocol.signing.keys import is_signed
+from league.protocol.wire.canonical_json import NotCanonicalError
 
 Object = Mapping[str, Any]
 Record = Sequence[Object]

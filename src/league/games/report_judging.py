@@ -15,7 +15,7 @@ from league.games.contract import (
 )
 from league.games.wire_fields import unpacked
 from league.protocol.errors import Stage, Violation
-from league.protocol.messages import MatchResultReport
+from league.protocol.message.messages import MatchResultReport
 
 DRAW: Final = "DRAW"
 """What some referees write when there is no winner."""

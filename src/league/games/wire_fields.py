@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from league.games.contract import SEATS, Game, Players, Seat
-from league.protocol.parts import GameResult, ResultDetails
+from league.protocol.message.parts import GameResult, ResultDetails
 from league.protocol.safe_text import printable
 
 OWN: Final = "game_details"

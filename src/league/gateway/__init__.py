@@ -10,20 +10,21 @@ It has three parts, at three places:
   ways than by announcement; a referee under a third-party manager asks for its matches and for the players' addresses,
   waits for their time (`lead.py`), and reports them so that each is counted once (`reporting.py`).
 
-Beside them stand the readers, which turn the JSON of others into messages of the documents (`normalise.py`, `forms.py`
-and what they use). They hold no state. Whoever builds a role gives it a book and a conversation; no role imports them.
+Beside them stand the readers, which turn the JSON of others into messages of the documents (`readers/normalise.py`,
+`forms.py` and what they use). They hold no state. Whoever builds a role gives it a book and a conversation; no role
+imports them.
 """
 
 PUBLIC = (
     "book",
-    "foreign_assignments",
     "forms",
     "giving",
     "guest",
-    "normalise",
-    "registrations",
-    "tools",
-    "understanding",
+    "readers.foreign_assignments",
+    "readers.normalise",
+    "readers.registrations",
+    "readers.tools",
+    "readers.understanding",
     "words",
 )
 """The modules that other packages may import."""

@@ -28,8 +28,8 @@ from league.events import ConventionLearned, Event, Registered
 from league.gateway import forms
 from league.machine import Address, Ping, Probe
 from league.protocol.conventions import WAYS, Convention, convention_of
-from league.protocol.findings import Findings
-from league.protocol.tokens import MANAGER
+from league.protocol.message.findings import Findings
+from league.protocol.signing.tokens import MANAGER
 
 PATIENCE_S: Final = 1.0
 """How long an acknowledgement in a form that is not proven may be followed by the answer (R-02)."""

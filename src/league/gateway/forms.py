@@ -9,16 +9,18 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from league.gateway import tools
-from league.gateway.foreign_json import as_object
-from league.gateway.normalise import OTHER_TYPES
-from league.gateway.registrations import META_FIELDS
-from league.gateway.tools import Session, Tool
-from league.protocol import jsonrpc
+from league.gateway.readers import tools
+from league.gateway.readers.foreign_json import as_object
+from league.gateway.readers.normalise import OTHER_TYPES
+from league.gateway.readers.registrations import META_FIELDS
+from league.gateway.readers.tools import Session, Tool
 from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Stage, Violation
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import (
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.judge import ENVELOPE
+from league.protocol.message.messages import Message
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import (
     ENVELOPED,
     NESTED_METHODS,
     TOOLS_CALL,
@@ -26,8 +28,6 @@ from league.protocol.jsonrpc import (
     is_int,
     joined_halves,
 )
-from league.protocol.judge import ENVELOPE
-from league.protocol.messages import Message
 
 JOINED_BY_TOOLS: dict[str, Any] = {"joined_by": "tools/list"}
 """The answer of a server that has a tool for the choice, and none for the invitation (T-12). Any: JSON."""

@@ -8,9 +8,9 @@ tried one after the other, until a match is reported:
         └──▶ refused: the next way at once; unreadable: the next way, if no report comes in time
     polled: the referee asked for its matches, and so has them; nothing else is tried
 
-Only this file changes the state of a `Gift`; `manager/dispatch.py` owns the dispatch that it belongs to. What must
-never happen: a referee is started again while it may be playing. A referee that acknowledged an announcement in the
-documents' words therefore gets the time of a whole match before another way is tried, and after a restart every
+Only this file changes the state of a `Gift`; `manager/staffing/dispatch.py` owns the dispatch that it belongs to. What
+must never happen: a referee is started again while it may be playing. A referee that acknowledged an announcement in
+the documents' words therefore gets the time of a whole match before another way is tried, and after a restart every
 referee that is given its matches one by one gets the time to report them first. Nothing is tried with our own referees.
 """
 
@@ -25,19 +25,19 @@ from msgspec import Struct
 from league.calling.delivery import Delivery, Ending, Policy
 from league.calling.line import PLAIN, Line, Purpose
 from league.events import DispatchLearned
-from league.gateway.foreign_assignments import MatchAssignment, StartMatch, spelled_out
+from league.gateway.readers.foreign_assignments import MatchAssignment, StartMatch, spelled_out
 from league.machine import Content
-from league.manager.dispatch import (
+from league.manager.staffing.dispatch import (
     ANNOUNCED,
     POLLED,
     Dispatch,
     Dispatches,
 )
-from league.manager.leases import longest_match_s
-from league.manager.ledger import ScheduledMatch
-from league.manager.roster import Member
-from league.protocol.envelope import Unsealed, seal
-from league.protocol.tokens import MANAGER
+from league.manager.staffing.leases import longest_match_s
+from league.manager.state.ledger import ScheduledMatch
+from league.manager.state.roster import Member
+from league.protocol.message.envelope import Unsealed, seal
+from league.protocol.signing.tokens import MANAGER
 
 STARTS: Final[Mapping[str, type[StartMatch]]] = {
     "START_MATCH": StartMatch,

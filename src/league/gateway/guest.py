@@ -28,10 +28,10 @@ from league.calling.delivery import (
     Policy,
     Reaction,
 )
-from league.gateway import foreign_assignments as foreign
-from league.gateway.foreign_assignments import Assignee, FreeQuery, GetAssignedMatches
-from league.gateway.foreign_json import Fields
 from league.gateway.lead import Lead, look_for
+from league.gateway.readers import foreign_assignments as foreign
+from league.gateway.readers.foreign_assignments import Assignee, FreeQuery, GetAssignedMatches
+from league.gateway.readers.foreign_json import Fields
 from league.gateway.reporting import GatewayReport, GatewayReports
 from league.machine import (
     ADDRESS_QUERIES,
@@ -42,17 +42,17 @@ from league.machine import (
     Refusal,
 )
 from league.membership import Membership
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import (
     LeagueQuery,
     MatchResultReport,
     Message,
     RoundAnnouncement,
 )
-from league.protocol.parts import QueryParams
-from league.protocol.tokens import MANAGER
+from league.protocol.message.parts import QueryParams
+from league.protocol.signing.tokens import MANAGER
 from league.referee import assigned_matches
 from league.referee.match import Match
 from league.referee.referee_context import (

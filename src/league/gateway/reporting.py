@@ -24,14 +24,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
-from league.gateway.foreign_assignments import FreeQuery
-from league.gateway.foreign_reports import in_all_words, is_draw
-from league.gateway.foreign_tables import Tally, played_in, tallies_in
+from league.gateway.readers.foreign_assignments import FreeQuery
+from league.gateway.readers.foreign_reports import in_all_words, is_draw
+from league.gateway.readers.foreign_tables import Tally, played_in, tallies_in
 from league.machine import UNREACHED, Content, Failure, Information, Refusal
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import MatchResultReport, Message
-from league.protocol.parts import QueryParams
-from league.protocol.tokens import MANAGER
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import MatchResultReport, Message
+from league.protocol.message.parts import QueryParams
+from league.protocol.signing.tokens import MANAGER
 from league.referee.referee_context import RefereeContext
 
 WORDS: Final[tuple[str | None, ...]] = (None, "DRAW", "TIE", "")

@@ -31,8 +31,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from league import letters
-from league.gateway import forms, tools, understanding
-from league.gateway.tools import (
+from league.gateway import forms
+from league.gateway.readers import tools, understanding
+from league.gateway.readers.tools import (
     NO_SESSION,
     WITHOUT_HANDSHAKE,
     Session,
@@ -41,15 +42,16 @@ from league.gateway.tools import (
 )
 from league.letters import HttpReply
 from league.machine import Address, Ping, Probe
-from league.protocol import endpoints, jsonrpc
+from league.protocol import endpoints
 from league.protocol.conventions import Convention
 from league.protocol.errors import Family, PeerError
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.findings import Findings, OfferedTools
-from league.protocol.jsonrpc import TOOLS_CALL
-from league.protocol.messages import ACKS, MESSAGES, Message
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.findings import Findings, OfferedTools
+from league.protocol.message.messages import ACKS, MESSAGES, Message
 from league.protocol.safe_text import excerpt
 from league.protocol.versions import PROTOCOL
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import TOOLS_CALL
 
 LIST_LIMIT: Final = 256 * 1024
 """The largest list of tools that is read."""

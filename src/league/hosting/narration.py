@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from league import events
 from league.events import Event
-from league.hosting import authors
+from league.hosting.author import authors
 from league.protocol.versions import KIT_LEAGUE, is_of_kit
 from league.terminal import console
 from league.terminal.display import Style, paint
@@ -224,7 +224,7 @@ def _match_paused(manager: LeagueManager, event: events.MatchPaused) -> str:
 
 
 def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
-    from league.reports import endings  # only a manager's process needs it
+    from league.reading import endings  # only a manager's process needs it
 
     if not endings.has_winner(manager):
         return f"{_league(manager)} is over; {endings.NOBODY_WON}"
@@ -313,7 +313,7 @@ def _refused_answer(match_id: str, player: str, origin: object, code: object, *,
 def _judged(_: LeagueManager, event: events.ResultJudged) -> str:
     """What speaks against a result is all that the operator learns of how it was judged."""
     # Imported here, because players start faster without it.
-    from league.reports.evidence_words import WORDS
+    from league.reading.evidence_words import WORDS
 
     if event.evidence == "proven" or not event.doubt:
         return ""

@@ -31,12 +31,12 @@ from league.agent.agent import Agent, Setup
 from league.agent.log import Log
 from league.agent.recovery import LiveJournal
 from league.hosting import system
-from league.hosting.options import RoleOptions
+from league.hosting.settings.options import RoleOptions
 from league.machine import Machine
 from league.rows import DoorRow, FollowerRow
 from league.storage import urls
 from league.storage.notices import JournalError, JournalInUseError, UnfitEventError
-from league.storage.transcript import Mode
+from league.storage.transcripts.transcript import Mode
 from league.storage.urls import Place
 from league.storage.volatile import VolatileJournal
 from league.terminal import USAGE, CommandError, console

@@ -1,16 +1,16 @@
 """The League Manager: who plays, when, before which referee, and where everybody stands. Pure."""
 
 PUBLIC = (
-    "address_reports",
-    "broadcasts",
-    "dispatch",
     "league_manager",
-    "leases",
-    "ledger",
+    "members.secret_rotation",
     "orders",
-    "roster",
-    "rounds",
-    "secret_rotation",
-    "standings",
+    "season.address_reports",
+    "season.rounds",
+    "season.standings",
+    "staffing.dispatch",
+    "staffing.leases",
+    "state.ledger",
+    "state.roster",
+    "telling.broadcasts",
 )
 """The modules that other packages may import."""

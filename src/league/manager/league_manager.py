@@ -2,7 +2,7 @@
 
 Each request goes to the part it concerns (`AgentRequests`). Every step ends the same way (`_conclude`): the
 league goes on as far as it can, and members are sent what they need to know. The path of a report,
-from its arrival to the table that goes out, is told in scoring.py.
+from its arrival to the table that goes out, is told in season/scoring.py.
 """
 
 from __future__ import annotations
@@ -39,39 +39,39 @@ from league.machine import (
     Step,
     Undelivered,
 )
-from league.manager.address_reports import AddressReports
-from league.manager.approval import Approvals
-from league.manager.assignments import ASSIGNMENT_SEED, Assignments
-from league.manager.authentication import Authenticated, Authentication
-from league.manager.broadcasts import Broadcasts
-from league.manager.dispatch import (
+from league.manager.fairness.draws import SharedDraws
+from league.manager.fairness.patience import Patience
+from league.manager.fairness.proofs import Proofs
+from league.manager.manager_context import ManagerContext, ManagerPart, RosterConventions
+from league.manager.members.approval import Approvals
+from league.manager.members.authentication import Authenticated, Authentication
+from league.manager.members.probes import Probes
+from league.manager.members.registration import Admission, RegistrationDesk
+from league.manager.members.secret_rotation import ADMIN_TOKEN, OPERATOR, is_retired
+from league.manager.orders import OperatorOrders
+from league.manager.season.address_reports import AddressReports
+from league.manager.season.rounds import Rounds
+from league.manager.season.scoring import Scoring
+from league.manager.season.standings import TIEBREAKERS
+from league.manager.staffing.assignments import ASSIGNMENT_SEED, Assignments
+from league.manager.staffing.dispatch import (
     AnnouncingOnly,
     Dispatches,
     Giving,
 )
-from league.manager.draws import SharedDraws
-from league.manager.leases import MOST_NAMED, Leases
-from league.manager.ledger import APPLY, Ledger
-from league.manager.live import LiveMatches
-from league.manager.manager_context import ManagerContext, ManagerPart, RosterConventions
-from league.manager.manager_messages import Messages, table
-from league.manager.orders import OperatorOrders
-from league.manager.patience import Patience
-from league.manager.probes import Probes
-from league.manager.proofs import Proofs
-from league.manager.queries import LeagueQueries
-from league.manager.registration import Admission, RegistrationDesk
-from league.manager.roster import Member
-from league.manager.rounds import Rounds
-from league.manager.scoring import Scoring
-from league.manager.secret_rotation import ADMIN_TOKEN, OPERATOR, is_retired
-from league.manager.standings import TIEBREAKERS
-from league.protocol import tokens
+from league.manager.staffing.leases import MOST_NAMED, Leases
+from league.manager.state.ledger import APPLY, Ledger
+from league.manager.state.roster import Member
+from league.manager.telling.broadcasts import Broadcasts
+from league.manager.telling.live import LiveMatches
+from league.manager.telling.manager_messages import Messages, table
+from league.manager.telling.queries import LeagueQueries
 from league.protocol.endpoints import EndpointPolicy
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, as_error
-from league.protocol.findings import Findings
-from league.protocol.parts import StandingsRow
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.findings import Findings
+from league.protocol.message.parts import StandingsRow
+from league.protocol.signing import tokens
 from league.protocol.signing.keys import SECRET_BYTES, SIGNING_SECRET, SigningKey, signing_key
 from league.settings import HOUSE, HouseRules, LeagueSettings
 

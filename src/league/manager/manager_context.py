@@ -19,13 +19,13 @@ from league.events import (
     RequestRefused,
 )
 from league.machine import Address, JournalHead
-from league.manager.ledger import Ledger
-from league.manager.roster import Member
-from league.protocol import tokens
+from league.manager.state.ledger import Ledger
+from league.manager.state.roster import Member
 from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
-from league.protocol.exchanges import RetrySchedule
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import RetrySchedule
+from league.protocol.signing import tokens
 from league.protocol.signing.keys import SigningKey
 from league.settings import HOUSE, HouseRules
 

@@ -8,11 +8,11 @@ from typing import cast
 
 from league.events import MatchUnparked, Order, OrderCarriedOut, ResultVoided
 from league.machine import Acknowledged, Letter, Operate
-from league.manager.assignments import Assignments
 from league.manager.manager_context import ManagerPart
-from league.manager.roster import Applicant
-from league.manager.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
-from league.manager.secret_rotation import ROTATABLE, is_retired, replacement
+from league.manager.members.secret_rotation import ROTATABLE, is_retired, replacement
+from league.manager.season.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
+from league.manager.staffing.assignments import Assignments
+from league.manager.state.roster import Applicant
 from league.protocol.errors import PeerError
 
 

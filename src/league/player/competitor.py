@@ -3,7 +3,7 @@
 Theory of operation. A player has five parts that share one context:
 
 - `Membership` registers, and knows the manager and our tokens (membership.py);
-- `RefereeMessages` and `Choices` play matches (matches.py, choices.py);
+- `RefereeMessages` and `Choices` play matches (playing/matches.py, playing/choices.py);
 - `ManagerMessages` and `ManagerQueries` follow the league and ask the manager (league_queries.py);
 - `StatusPoll` asks the manager how the league stands when nothing else happens (status_poll.py);
 - `PlayerMemory` is the state that events build (memory.py, history.py).
@@ -47,20 +47,20 @@ from league.machine import (
     Step,
 )
 from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, MayPlay, Membership
-from league.player.choices import Choices, turn_for_strategy
-from league.player.credentials import Credentials, sender_id
 from league.player.history import PastMatches
 from league.player.league_queries import ManagerMessages, ManagerQueries
-from league.player.matches import RefereeMessages
 from league.player.memory import FailedChoice, PlayerPhase
 from league.player.missed_matches import MissedMatches
 from league.player.player_context import PlayerContext, with_sender
+from league.player.playing.choices import Choices, turn_for_strategy
+from league.player.playing.credentials import Credentials, sender_id
+from league.player.playing.matches import RefereeMessages
 from league.player.strategies import Turn
-from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import PeerError
-from league.protocol.experiment import Conditions, said
-from league.protocol.judge import shown
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile, Unsealed
+from league.protocol.message.experiment import Conditions, said
+from league.protocol.message.judge import shown
+from league.protocol.message.messages import (
     ChooseParityCall,
     GameError,
     GameInvitation,
@@ -73,7 +73,7 @@ from league.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from league.protocol.parts import PlayerMeta, QueryParams
+from league.protocol.message.parts import PlayerMeta, QueryParams
 from league.protocol.signing.keys import SECRET_BYTES, SIGNING_SECRET, signing_key
 from league.protocol.versions import is_of_kit
 from league.status_poll import StatusPoll

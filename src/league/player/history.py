@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from msgspec import Struct, structs
 
-from league.protocol.parts import Object
+from league.protocol.message.parts import Object
 
 if TYPE_CHECKING:  # a player's module is imported quickly without them
     from league.events import GameEnded

@@ -18,14 +18,14 @@ from league.calling.delivery import (
 )
 from league.events import AnnouncedReferee, LeagueEnded, RoundAnnounced, RoundEnded
 from league.machine import Content, Failure, Letter, Refusal
-from league.player.credentials import SenderIdentity
 from league.player.news import error_in, result_in, round_in, standings_in
 from league.player.player_context import NO_CONVERSATION, NO_MATCH, PlayerContext
-from league.protocol import timestamps, tokens
-from league.protocol.envelope import Unsealed
+from league.player.playing.credentials import SenderIdentity
+from league.protocol import timestamps
 from league.protocol.errors import ERRORS, PeerError, Retry, Violation
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
     LeagueError,
@@ -39,7 +39,8 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import Head, QueryParams
+from league.protocol.message.parts import Head, QueryParams
+from league.protocol.signing import tokens
 from league.protocol.signing.keys import is_signed
 from league.protocol.versions import PROTOCOL
 

@@ -40,7 +40,7 @@ from league.games import registry
 from league.games.contract import LEAGUE_POINTS, PLAYER_A, PLAYER_B, SEATS, Seat, opponent
 from league.lifecycle import after
 from league.player.history import REMEMBERED, History, PastMatch, past_match
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 
 TURNS: Final = 1_000
 """Maximum number of answers kept in one match; no game has so many turns."""

@@ -13,8 +13,8 @@ from typing import Any, Final
 from league.events import MatchMissed
 from league.player.league_queries import ManagerQueries, QueryAnswer
 from league.player.player_context import PlayerContext
-from league.protocol.messages import LeagueStandingsUpdate
-from league.protocol.parts import QueryParams
+from league.protocol.message.messages import LeagueStandingsUpdate
+from league.protocol.message.parts import QueryParams
 
 OUTCOMES: Final = frozenset({"WIN", "DRAW", "LOSS", "TECHNICAL_LOSS", "WALKOVER"})
 LONGEST_ID: Final = 80

@@ -9,14 +9,14 @@ from typing import TypeVar
 from msgspec import Struct
 
 from league.protocol.errors import BY_NAME, ERRORS
-from league.protocol.messages import (
+from league.protocol.message.messages import (
     GameError,
     LeagueCompleted,
     LeagueError,
     LeagueStandingsUpdate,
     RoundAnnouncement,
 )
-from league.protocol.parts import AnnouncedMatch, FinalRow, StandingsRow
+from league.protocol.message.parts import AnnouncedMatch, FinalRow, StandingsRow
 
 Row = TypeVar("Row", StandingsRow, FinalRow)
 

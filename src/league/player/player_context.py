@@ -12,13 +12,12 @@ from msgspec import structs
 from league.calling.role import Context
 from league.machine import Ask, Letter
 from league.membership import LONGEST_NAME, Membership
-from league.player.credentials import Credentials, SenderIdentity, sender_id
 from league.player.memory import InvitedMatch, PlayerMemory
-from league.protocol import tokens
-from league.protocol.envelope import Profile, seal
+from league.player.playing.credentials import Credentials, SenderIdentity, sender_id
 from league.protocol.errors import PeerError, Violation, as_error
-from league.protocol.exchanges import Role, speakers
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile, seal
+from league.protocol.message.exchanges import Role, speakers
+from league.protocol.message.messages import (
     ChooseParityCall,
     GameInvitation,
     GameMoveCall,
@@ -26,6 +25,7 @@ from league.protocol.messages import (
     Message,
     OpenRequest,
 )
+from league.protocol.signing import tokens
 from league.protocol.signing.keys import SigningKey
 
 NO_CONVERSATION: Final = "conv-unknown"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from league.player.history import MatchHistory, PastMatch, scanned
-from league.protocol.experiment import Provenance
-from league.protocol.messages import ChooseParityCall, GameMoveCall
-from league.protocol.parts import Object
+from league.protocol.message.experiment import Provenance
+from league.protocol.message.messages import ChooseParityCall, GameMoveCall
+from league.protocol.message.parts import Object
 
 if TYPE_CHECKING:  # a player's module is imported quickly without it
     from random import Random  # noqa: TID251 - for the type

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from league.protocol.tokens import masked
+from league.protocol.signing.tokens import masked
 
 _SHOWN = (b"tok_", "tok_…".encode())
 """What remains of a token that its sender masked."""

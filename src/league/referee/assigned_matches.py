@@ -16,11 +16,11 @@ import msgspec
 from league.events import MatchDropped, MatchTaken, PlayersLocated
 from league.games import registry
 from league.games.draw import SEED_BYTES
-from league.protocol import tokens
 from league.protocol.conventions import convention_of
 from league.protocol.errors import PeerError
-from league.protocol.messages import RoundAnnouncement
-from league.protocol.parts import AnnouncedMatch, Record
+from league.protocol.message.messages import RoundAnnouncement
+from league.protocol.message.parts import AnnouncedMatch, Record
+from league.protocol.signing import tokens
 from league.referee.match import Match
 from league.referee.records import ZEROS
 from league.referee.referee_context import RefereeContext

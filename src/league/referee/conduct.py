@@ -42,20 +42,20 @@ from league.games.contract import SEATS, Seat, opponent
 from league.games.contract import Outcome as GameOutcome
 from league.games.wire_fields import packed
 from league.machine import Acknowledged, Content, Refusal
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import ERRORS
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import DrawResponse, MatchResultAck, Message
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import DrawResponse, MatchResultAck, Message
+from league.protocol.signing.tokens import MANAGER
 from league.referee import referee_messages
-from league.referee.answer_reading import Question
-from league.referee.asking import UNAVAILABLE, Asking, Contact
 from league.referee.assigned_matches import Passes, passes_of
-from league.referee.game_errors import GameErrors
 from league.referee.match import DECLINED, Match, Step
+from league.referee.questions.answer_reading import Question
+from league.referee.questions.asking import UNAVAILABLE, Asking, Contact
+from league.referee.questions.game_errors import GameErrors
+from league.referee.questions.trouble import MAY_WAIT
 from league.referee.records import Records
 from league.referee.referee_context import GuestReport, RefereeContext, error_in, quotable
-from league.referee.trouble import MAY_WAIT
 
 ENDS_REPORTING: Final = frozenset({"E014", "E016", "E017", "E039", "E040"})
 """Errors after which a report is not repeated."""

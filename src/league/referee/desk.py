@@ -42,12 +42,11 @@ from league.machine import (
     Watch,
 )
 from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, MayPlay, Membership
-from league.protocol import tokens
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import PeerError, Violation
-from league.protocol.exchanges import REPLY_TYPES
-from league.protocol.judge import shown
-from league.protocol.messages import (
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import REPLY_TYPES
+from league.protocol.message.judge import shown
+from league.protocol.message.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
     LeagueError,
@@ -61,11 +60,13 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
-from league.protocol.parts import AnnouncedMatch, RefereeMeta
-from league.referee import assigned_matches, posted_answers
+from league.protocol.message.parts import AnnouncedMatch, RefereeMeta
+from league.protocol.signing import tokens
+from league.referee import assigned_matches
 from league.referee.conduct import Conduct
 from league.referee.live import LiveNews
 from league.referee.match import Docket, Match
+from league.referee.questions import posted_answers
 from league.referee.records import Records
 from league.referee.referee_context import (
     NoGuest,

@@ -23,7 +23,7 @@ from league.events import Event, MatchDecided, MoveMade, NumberDrawn, PlayerFaul
 from league.games.boards import picture
 from league.games.contract import SEATS
 from league.machine import LiveMatch, MatchNews
-from league.protocol.tokens import MANAGER
+from league.protocol.signing.tokens import MANAGER
 from league.referee.match import Match
 from league.referee.referee_context import RefereeContext
 

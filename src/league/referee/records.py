@@ -17,11 +17,11 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.machine import Content, Refusal
-from league.protocol.envelope import Unsealed
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import LeagueQuery, LeagueQueryResponse
-from league.protocol.parts import QueryParams
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import LeagueQuery, LeagueQueryResponse
+from league.protocol.message.parts import QueryParams
+from league.protocol.signing.tokens import MANAGER
 from league.referee.referee_context import RefereeContext
 
 ZEROS: Final[Mapping[str, int]] = {

@@ -11,17 +11,17 @@ from league.calling.role import Context
 from league.events import PlayerDeviated
 from league.machine import Content, Failure, Information, Inquiry, Refusal
 from league.membership import Membership
-from league.protocol import tokens
-from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import ERRORS, PeerError, Violation
-from league.protocol.exchanges import EXCHANGES, RetrySchedule
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, RetrySchedule
+from league.protocol.message.messages import (
     GameError,
     LeagueError,
     MatchResultReport,
     Message,
     RoundAnnouncement,
 )
+from league.protocol.signing import tokens
 from league.referee.match import Docket, Match, Opening
 
 LONGEST_DETAIL = 300

@@ -12,10 +12,9 @@ from league.games import draw
 from league.games.contract import Seat
 from league.games.wire_fields import move_request
 from league.protocol import timestamps
-from league.protocol.envelope import seal
 from league.protocol.errors import ERRORS
-from league.protocol.jsonrpc import MESSAGE_LIMIT
-from league.protocol.messages import (
+from league.protocol.message.envelope import seal
+from league.protocol.message.messages import (
     ChooseParityCall,
     DrawRequest,
     GameError,
@@ -24,7 +23,7 @@ from league.protocol.messages import (
     GameOver,
     MatchResultReport,
 )
-from league.protocol.parts import (
+from league.protocol.message.parts import (
     CallContext,
     GameResult,
     MoveRequest,
@@ -35,6 +34,7 @@ from league.protocol.parts import (
     RetryInfo,
 )
 from league.protocol.versions import PROTOCOL
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 from league.referee.match import Match
 
 JOIN: Final = "GAME_JOIN_ACK"

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from league.events import Event
 from league.machine import Entry, JournalHead
 from league.storage.chain import digest_after
-from league.storage.journal_files import Upgrade
+from league.storage.files.journal_files import Upgrade
 from league.storage.leases import lease_time
 from league.storage.notices import Durable, JournalError, JournalLostError, Notify, WriteFailed
 from league.storage.reading import (
@@ -39,7 +39,7 @@ from league.storage.reading import (
     Raw,
     Recent,
 )
-from league.storage.transcript import (
+from league.storage.transcripts.transcript import (
     SIZE,
     STOPPED,
     STRANGERS_KEY,
@@ -51,7 +51,7 @@ from league.storage.urls import Place
 from league.storage.write_queue import Settings, WriteGroup, WriteQueue
 
 if TYPE_CHECKING:
-    from league.storage.pruning import Pruning, Statement
+    from league.storage.transcripts.pruning import Pruning, Statement
 
 PROBE_BYTES = 64 << 10
 PROBE_LIMIT = 1 << 20

@@ -14,7 +14,7 @@ import msgspec
 
 from league.events import EVENTS, Event
 from league.machine import Entry
-from league.protocol.strict_json import is_too_deep
+from league.protocol.wire.strict_json import is_too_deep
 from league.storage.retired import translated
 
 

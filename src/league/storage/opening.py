@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from league.storage import journal_files
-from league.storage.file_lock import FileLock
+from league.storage.files import journal_files
+from league.storage.files.file_lock import FileLock
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.group_commit import KeptJournal
 from league.storage.notices import JournalInUseError, Notify
-from league.storage.sqlite import SqliteJournal
 from league.storage.urls import FilePlace, Place
 from league.storage.write_queue import Settings
 
@@ -31,7 +31,7 @@ def open_for_writing(
     """Open a journal to be written, and make it if there is none. JournalInUseError if another process writes it."""
     if isinstance(place, FilePlace):
         return SqliteJournal(place.path, notify, identity=identity, settings=settings)
-    from league.storage.postgres import PostgresJournal
+    from league.storage.database.postgres import PostgresJournal
 
     return PostgresJournal(place, notify, identity=identity, settings=settings)
 
@@ -40,7 +40,7 @@ def exists(place: Place) -> bool:
     """True if there is something at this place."""
     if isinstance(place, FilePlace):
         return place.path.exists()
-    from league.storage.postgres_tables import journals_in
+    from league.storage.database.postgres_tables import journals_in
 
     return place in journals_in(place)
 
@@ -51,7 +51,7 @@ def journals_at(place: Place) -> list[Place]:
         return [place]
     if isinstance(place, FilePlace):
         return files_in(place.path)
-    from league.storage.postgres_tables import journals_in
+    from league.storage.database.postgres_tables import journals_in
 
     return list(journals_in(place))
 
@@ -65,7 +65,7 @@ def journals_beside(place: Place) -> list[Place]:
     """All journals in the same folder or database, this one included."""
     if isinstance(place, FilePlace):
         return files_in(place.path.parent)
-    from league.storage.postgres_tables import journals_in
+    from league.storage.database.postgres_tables import journals_in
 
     return list(journals_in(place.all_beside))
 
@@ -74,7 +74,7 @@ def stored_format(place: Place) -> int:
     """The format of a journal. JournalError if this version cannot read it."""
     if isinstance(place, FilePlace):
         return journal_files.stored_format(place.path)
-    from league.storage.postgres_tables import stored_format
+    from league.storage.database.postgres_tables import stored_format
 
     return stored_format(place)
 
@@ -85,7 +85,7 @@ def copy(source: Place, target: Place) -> None:
     if isinstance(source, FilePlace) and isinstance(target, FilePlace):
         journal_files.backup(source.path, target.path)
         return
-    from league.storage.postgres_copies import copy
+    from league.storage.database.postgres_copies import copy
 
     copy(source, target)
 
@@ -123,7 +123,7 @@ def watch_hold(place: Place) -> Iterator[HoldWatch]:
     if isinstance(place, FilePlace):
         watch = _FileWatch(place.path)
     else:
-        from league.storage.postgres import DatabaseWatch
+        from league.storage.database.postgres import DatabaseWatch
 
         watch = DatabaseWatch(place)
     try:

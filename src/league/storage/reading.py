@@ -18,16 +18,17 @@ import msgspec
 
 from league.events import EVENTS, Event, MatchRecordKept
 from league.machine import JournalHead
-from league.protocol.strict_json import INT64_MAX
-from league.storage import damage, transcript, urls
+from league.protocol.wire.strict_json import INT64_MAX
+from league.storage import damage, urls
 from league.storage.chain import StoredRow, digest_after, examine
 from league.storage.journal import decode
 from league.storage.notices import JournalError
-from league.storage.transcript import LetterNote
+from league.storage.transcripts import transcript
+from league.storage.transcripts.transcript import LetterNote
 from league.storage.urls import FilePlace, Place
 
 if TYPE_CHECKING:
-    from league.storage.pruning import Pruning
+    from league.storage.transcripts.pruning import Pruning
 
 CHUNK = 500
 """Number of rows that are read at a time."""
@@ -223,7 +224,7 @@ class JournalReader:
 
     def plan_pruning(self, before: float, kept: Collection[str]) -> Pruning:
         """Find out which letters from before a time may go, if those of some matches are kept."""
-        from league.storage.pruning import plan_pruning  # imported here because hardly anybody prunes
+        from league.storage.transcripts.pruning import plan_pruning  # imported here because hardly anybody prunes
 
         return plan_pruning(self._tables, before, kept)
 
@@ -287,10 +288,12 @@ def open_for_reading(journal: str | Path | Place) -> JournalReader:
     place = urls.parse(journal)
     if isinstance(place, FilePlace):
         # Imported here because an agent without a journal needs no database.
-        from league.storage.journal_files import SqliteRows, open_readable
+        from league.storage.files.journal_files import SqliteRows, open_readable
 
         return JournalReader(place, SqliteRows(place.path, open_readable(place.path)))
-    from league.storage.postgres_tables import open_tables  # imported here because few journals are in a database
+    from league.storage.database.postgres_tables import (
+        open_tables,  # imported here because few journals are in a database
+    )
 
     return JournalReader(place, open_tables(place))
 

@@ -9,7 +9,7 @@ from league.machine import Entry, JournalHead
 from league.storage.journal import decode, encode
 from league.storage.notices import WriteFailed
 from league.storage.reading import Follower, Followers
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 
 class VolatileJournal:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from league.machine import Entry
 from league.storage.journal import encode
 from league.storage.notices import JournalError
-from league.storage.transcript import DEFAULT_LIMIT, ROW_COST, LetterNote, Mode
+from league.storage.transcripts.transcript import DEFAULT_LIMIT, ROW_COST, LetterNote, Mode
 
 
 class Settings(Struct, frozen=True):

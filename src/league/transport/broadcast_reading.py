@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from league import letters
 from league.letters import Asked, Speaker
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import EXCHANGES, Role
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, Role
 
 KEPT: Final = 4
 _HEAD: Final = b'{"jsonrpc":"2.0","id":'

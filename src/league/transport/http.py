@@ -24,8 +24,8 @@ import msgspec
 from msgspec import Struct
 
 from league.protocol.errors import ERRORS
-from league.protocol.exchanges import family_of
-from league.protocol.jsonrpc import MESSAGE_LIMIT
+from league.protocol.message.exchanges import family_of
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 
 MCP_PATH = "/mcp"
 OTHER_PATHS = frozenset({"/MCP", "/mcp/", "/"})

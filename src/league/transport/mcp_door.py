@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from league.protocol import jsonrpc
-from league.protocol.jsonrpc import BadRequestError
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError
 from league.transport.http import Response
 
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.features.audit.promises import PROMISES, Evidence, RecordedCall, check
-from league.protocol.envelope import unseal
+from league.protocol.message.envelope import unseal
 from tests.support.honest_league import honest_league
 from tests.support.planted import broken, journal_only, known, sent
 

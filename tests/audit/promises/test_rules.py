@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.features.audit.promises import rules
-from league.features.audit.promises.rules import CannotJudgeError, MatchOutcome, Row
+from league.features.audit.promises.grounds import rules
+from league.features.audit.promises.grounds.rules import CannotJudgeError, MatchOutcome, Row
 from league.games import draw, even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game
 

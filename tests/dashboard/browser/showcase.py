@@ -13,10 +13,10 @@ from typing import Final, Literal, NamedTuple
 from playwright.sync_api import Browser, Page
 
 from league.cli.main import main as league
-from league.features.dashboard.league_view import completed, league_view
-from league.features.dashboard.match_view import match_page
 from league.features.dashboard.rendering import ASSETS, SITE, SITE_BELOW, Renderer, asset
 from league.features.dashboard.sections import sections_of
+from league.features.dashboard.views.league_view import completed, league_view
+from league.features.dashboard.views.match_view import match_page
 from tests.dashboard.test_pages import WON, ended
 from tests.support.browsing import chromium, opened
 from tests.support.managed import Managed

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from league.features.audit.promises.evidence import Evidence, RecordedCall
-from league.features.lab.simulation import cheats
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
+from league.features.lab.simulation.misconduct import cheats
 from league.features.lab.simulation.runs import Plan, play
 
 pytestmark = pytest.mark.slow  # many whole leagues

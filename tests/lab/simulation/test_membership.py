@@ -8,7 +8,7 @@ import pytest
 
 from league.events import AgentApplied, AgentRegistered, LeagueSettings, OrderCarriedOut, RoundOpened
 from league.features.audit.promises import check
-from league.features.audit.promises.evidence import Evidence
+from league.features.audit.promises.grounds.evidence import Evidence
 from league.features.lab.simulation.agenda import EPOCH
 from league.features.lab.simulation.world import World
 

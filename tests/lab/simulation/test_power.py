@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.features.audit.promises import check
-from league.features.audit.promises.event_history import has_technical_loss
+from league.features.audit.promises.grounds.event_history import has_technical_loss
 from league.features.lab.simulation.runs import Plan
 
 

@@ -10,8 +10,8 @@ import pytest
 from league import events as e
 from league.features.audit.contradictions import contradictions
 from league.features.audit.promises import Evidence
-from league.features.lab.simulation import rewriting
-from league.features.lab.simulation.rewriting import REWRITES, Rewrite, is_noticed, rewritten, unnoticed
+from league.features.lab.simulation.misconduct import rewriting
+from league.features.lab.simulation.misconduct.rewriting import REWRITES, Rewrite, is_noticed, rewritten, unnoticed
 from league.features.lab.simulation.runs import Plan
 
 SEEDS = 12

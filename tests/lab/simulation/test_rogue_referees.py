@@ -6,9 +6,9 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import authorship
-from league.features.audit.promises.event_history import is_handed_in, of_kind, word_of
-from league.features.audit.promises.evidence import Evidence
-from league.features.lab.simulation.rogues import DROP, KIND, LEAK, LIES
+from league.features.audit.promises.grounds.event_history import is_handed_in, of_kind, word_of
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.features.lab.simulation.misconduct.rogues import DROP, KIND, LEAK, LIES
 from league.features.lab.simulation.runs import Plan, play
 
 PLAN = Plan(4, 1, 0.0)

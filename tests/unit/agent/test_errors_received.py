@@ -12,9 +12,9 @@ from league.agent.log import Log
 from league.agent.watch import error_answered, error_told
 from league.letters import Asked
 from league.machine import Acknowledged, Content, Ping, Refusal
-from league.protocol.envelope import Reading, seal, unseal
 from league.protocol.errors import NO_CHOICE_BECAUSE
-from league.protocol.messages import LeagueQuery, Message
+from league.protocol.message.envelope import Reading, seal, unseal
+from league.protocol.message.messages import LeagueQuery, Message
 
 QUERY = LeagueQuery(**seal("player:P01", 0.0, "conv-1"), league_id="spring", query_type="GET_STATUS")
 

@@ -14,8 +14,8 @@ from league import events as e
 from league.agent.counts import BUCKETS_S, TableDelays
 from league.agent.watch import OPEN_KEPT, Meter
 from league.machine import Pong
-from league.protocol.envelope import Unsealed
 from league.protocol.errors import Violation
+from league.protocol.message.envelope import Unsealed
 
 
 def begun(match_id: str = "R1M1") -> e.MatchBegun:

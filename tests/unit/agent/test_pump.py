@@ -9,8 +9,8 @@ import pytest
 
 from league.agent.pump import LATE_S, Actions
 from league.machine import Blame, Failure, Letter, Ping, Pong, Undelivered
-from league.protocol.envelope import DEFAULT_LIMIT_S
 from league.protocol.errors import PeerError
+from league.protocol.message.envelope import DEFAULT_LIMIT_S
 from tests.support.clerk import ANN, BEN, Desk
 
 

@@ -25,7 +25,7 @@ from league.machine import (
     Undelivered,
 )
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import IF_REFUSED, ONCE, RETRIED, UNTIL_ANSWERED, RetrySchedule
+from league.protocol.message.exchanges import IF_REFUSED, ONCE, RETRIED, UNTIL_ANSWERED, RetrySchedule
 
 HERE = "http://10.0.0.9:8101/mcp"
 UNKNOWN = Refusal("E036", "no such method", understood=False)

@@ -14,7 +14,7 @@ from league.calling.line import PLAIN, PlainBook, Purpose, Sign
 from league.calling.timers import Timers
 from league.machine import Acknowledged, Address, Content, Failure, Letter, Outgoing, Refusal, Undelivered
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import RETRIED
+from league.protocol.message.exchanges import RETRIED
 
 HERE = Address("P01", "http://10.0.0.9:8101/mcp")
 MESSAGE: Any = object()

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from league import events as e
-from league.gateway.foreign_assignments import GetAssignedMatches
 from league.gateway.guest import SEARCH_S, SEARCH_SLOWLY_S
+from league.gateway.readers.foreign_assignments import GetAssignedMatches
 from league.machine import Failure, Information, Refusal
-from league.protocol.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
+from league.protocol.message.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
 

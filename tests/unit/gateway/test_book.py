@@ -13,7 +13,7 @@ from league.events import ConventionLearned, Event, Registered
 from league.gateway.book import PATIENCE_S, Form, FormLine, PeerBook, forms_of, page
 from league.machine import Address
 from league.protocol.conventions import WAYS, Convention
-from league.protocol.tokens import MANAGER
+from league.protocol.signing.tokens import MANAGER
 
 HERE = "http://127.0.0.1:8101/mcp"
 PLAYER = Address("P01", HERE)

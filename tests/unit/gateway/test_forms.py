@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 
 from league import letters
-from league.gateway import forms, registrations
+from league.gateway import forms
+from league.gateway.readers import registrations
 from league.letters import Speaker
 from league.machine import Acknowledged, Address, Answering, Inquiry, Refusal
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention, convention_of
-from league.protocol.envelope import Reading, Unsealed, seal
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
-from league.protocol.messages import GameInvitation, GameJoinAck, LeagueRegisterRequest
-from league.protocol.parts import PlayerMeta
+from league.protocol.message.envelope import Reading, Unsealed, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import GameInvitation, GameJoinAck, LeagueRegisterRequest
+from league.protocol.message.parts import PlayerMeta
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError
 from tests.support.questions import INVITATION
 from tests.support.vectors import message as vector
 

@@ -10,9 +10,9 @@ import pytest
 from league import letters
 from league.letters import Speaker
 from league.machine import Answering
-from league.protocol.envelope import Profile, Reading, Unsealed, seal
-from league.protocol.exchanges import Role
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile, Reading, Unsealed, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import (
     ChooseParityCall,
     GameInvitation,
     GameJoinAck,

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from league import letters
-from league.gateway import understanding
+from league.gateway.readers import understanding
 from league.machine import Refusal
-from league.protocol.envelope import Reading
-from league.protocol.messages import LeagueRegisterRequest, Message
-from league.protocol.parts import PlayerMeta
+from league.protocol.message.envelope import Reading
+from league.protocol.message.messages import LeagueRegisterRequest, Message
+from league.protocol.message.parts import PlayerMeta
 
 REGISTRATION = LeagueRegisterRequest(
     protocol="league.v2",

@@ -11,15 +11,15 @@ import pytest
 from league import events as e
 from league import letters
 from league.gateway import forms
-from league.gateway.foreign_assignments import FreeQuery, GetAssignedMatches
 from league.gateway.guest import NOTHING_GIVEN, POLL_AFTER_S, POLL_S, POLL_SLOWLY_S
 from league.gateway.lead import LEAD_S, LOOK_S
-from league.gateway.tools import Tool, pick
+from league.gateway.readers.foreign_assignments import FreeQuery, GetAssignedMatches
+from league.gateway.readers.tools import Tool, pick
 from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Ping, Refusal, Step
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, seal
-from league.protocol.messages import GameInvitation, LeagueQuery
+from league.protocol.message.envelope import Reading, seal
+from league.protocol.message.messages import GameInvitation, LeagueQuery
+from league.protocol.wire import jsonrpc
 from tests.support.referee_rig import ENDPOINTS, HERE, LEAGUE, ME, Object, Rig, Sent, announced
 
 A, B = ENDPOINTS["P01"], ENDPOINTS["P02"]

@@ -10,9 +10,9 @@ import pytest
 from league.gateway.words import Exchange, Post, Words
 from league.letters import HttpReply
 from league.machine import Address, Probe
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.findings import Findings, alike, unanswered, unusable
+from league.protocol.message.findings import Findings, alike, unanswered, unusable
+from league.protocol.wire import jsonrpc
 from tests.support.questions import CALL, INVITATION
 
 HERE = "http://10.0.0.9:8101/mcp"

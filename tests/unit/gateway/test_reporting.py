@@ -9,7 +9,7 @@ import pytest
 from league import events as e
 from league.gateway.reporting import LOOKS
 from league.machine import Failure, Refusal
-from league.protocol.messages import LeagueQuery
+from league.protocol.message.messages import LeagueQuery
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import LEAGUE, Rig, announced
 

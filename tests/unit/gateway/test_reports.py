@@ -9,14 +9,14 @@ import pytest
 
 from league import events as e
 from league import letters
-from league.gateway.foreign_reports import in_all_words
+from league.gateway.readers.foreign_reports import in_all_words
 from league.letters import Speaker
 from league.machine import Address
-from league.protocol import jsonrpc
-from league.protocol.envelope import Reading, seal
-from league.protocol.exchanges import Role
-from league.protocol.messages import MatchResultReport
-from league.protocol.parts import Result, ResultDetails
+from league.protocol.message.envelope import Reading, seal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import MatchResultReport
+from league.protocol.message.parts import Result, ResultDetails
+from league.protocol.wire import jsonrpc
 from tests.support.bench import plain
 from tests.support.managed import Managed, Object, code_of
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from league import letters
-from league.gateway import forms, tools
-from league.gateway.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
+from league.gateway import forms
+from league.gateway.readers import tools
+from league.gateway.readers.tools import NO_SESSION, WITHOUT_HANDSHAKE, Session, Tool, ToolList
 from league.machine import Refusal
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.messages import ChooseParityResponse, GameJoinAck, GameMoveResponse, Message
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.messages import ChooseParityResponse, GameJoinAck, GameMoveResponse, Message
+from league.protocol.wire import jsonrpc
 from tests.support.questions import CALL, INVITATION, MOVE
 
 MESSAGE: dict[str, Any] = json.loads(jsonrpc.encode_body(INVITATION))

@@ -10,8 +10,8 @@ import pytest
 from league.gateway.words import LIST_LIMIT, Exchange, Post, Words, is_final
 from league.letters import HttpReply
 from league.machine import Address, Ping
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
+from league.protocol.wire import jsonrpc
 from tests.support.questions import CALL, INVITATION
 
 HERE = "http://10.0.0.9:8101/mcp"

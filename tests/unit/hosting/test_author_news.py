@@ -11,14 +11,14 @@ import pytest
 
 from league import LeagueQueryError, LeagueResult, PastMatch, Player, ReceivedError, Round, Standings, Turn
 from league.agent.agent import Agent
-from league.hosting import author_news
-from league.hosting.author_news import AuthorNews
-from league.hosting.players import enter
+from league.hosting.author import author_news
+from league.hosting.author.author_news import AuthorNews
+from league.hosting.member.players import enter
 from league.machine import Machine, Step
 from league.player.competitor import Competitor
 from league.player.league_queries import QueryAnswer
-from league.protocol.messages import LeagueQueryResponse
-from league.protocol.parts import QueryError, StandingsRow
+from league.protocol.message.messages import LeagueQueryResponse
+from league.protocol.message.parts import QueryError, StandingsRow
 from league.terminal import console
 from tests.support.player_rig import Rig
 from tests.unit.player.test_strategies import past

@@ -18,7 +18,7 @@ from league.features.lab.simulation.node import Node
 from league.features.lab.simulation.runs import Plan
 from league.features.lab.simulation.world import World
 from league.hosting.narration import MANAGER, PLAYER, REFEREE, ErrorLines, Narrator, PlayerStates, Sentence
-from league.protocol.exchanges import Role
+from league.protocol.message.exchanges import Role
 from league.terminal.display import shown
 from tests.support.referee_rig import Rig
 

@@ -13,21 +13,22 @@ import pytest
 
 from league.cli.main import main
 from league.features.minds.model_options import ModelOptions
-from league.hosting import manager_options, options, player_options, referees
-from league.hosting.manager_options import ManagerOptions
-from league.hosting.managers import league_settings, size_notice
-from league.hosting.members import made_up_name, numbered, numbered_id, numbered_name, wished_id
-from league.hosting.options import Option, RoleOptions, options_of
-from league.hosting.player_options import PlayerOptions
-from league.hosting.referee_options import RefereeOptions
-from league.hosting.referees import LARGEST_FILE, read_agents
-from league.hosting.removed_options import REMOVED
-from league.hosting.settings_file import ROLES, all_options
+from league.hosting.manager.managers import league_settings, size_notice
+from league.hosting.member import referees
+from league.hosting.member.members import made_up_name, numbered, numbered_id, numbered_name, wished_id
+from league.hosting.member.referees import LARGEST_FILE, read_agents
+from league.hosting.settings import manager_options, options, player_options
+from league.hosting.settings.manager_options import ManagerOptions
+from league.hosting.settings.options import Option, RoleOptions, options_of
+from league.hosting.settings.player_options import PlayerOptions
+from league.hosting.settings.referee_options import RefereeOptions
+from league.hosting.settings.removed_options import REMOVED
+from league.hosting.settings.settings_file import ROLES, all_options
 from league.machine import Information, Refusal
 from league.protocol import endpoints
-from league.protocol.consistency import MAX_CONCURRENT_MATCHES, MOST_CONCURRENT_MATCHES
-from league.protocol.envelope import Profile
-from league.storage.transcript import Mode
+from league.protocol.message.consistency import MAX_CONCURRENT_MATCHES, MOST_CONCURRENT_MATCHES
+from league.protocol.message.envelope import Profile
+from league.storage.transcripts.transcript import Mode
 from league.terminal import USAGE, CommandError, Parser
 from league.terminal.addresses import LOOPBACK, seen_by_others
 

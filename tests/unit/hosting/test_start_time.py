@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from league.hosting import start_time
+from league.hosting.settings import start_time
 from league.terminal import CommandError
 
 EAST = timezone(timedelta(hours=2))

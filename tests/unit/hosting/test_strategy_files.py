@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from league.hosting import players, strategy_files
+from league.hosting.author import strategy_files
+from league.hosting.member import players
 from league.player.strategies import Turn
 from league.terminal import CommandError
 

@@ -8,8 +8,8 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged, Pong
-from league.protocol.messages import MatchResultAck
-from league.reports import views
+from league.protocol.message.messages import MatchResultAck
+from league.reading import views
 from tests.support.managed import Managed, Object, code_of
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id", "auth_token")

@@ -8,9 +8,9 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged
-from league.manager import roster
-from league.protocol.messages import RegisterResponse
-from league.reports import views
+from league.manager.state import roster
+from league.protocol.message.messages import RegisterResponse
+from league.reading import views
 from tests.support.managed import Managed, code_of
 
 AWAY = "203.0.113.9"

@@ -7,8 +7,8 @@ import pytest
 from league import events as e
 from league.machine import Failure, Letter, Pong, Refusal
 from league.manager.league_manager import LeagueManager
-from league.protocol.envelope import Reading, Unsealed, unseal
-from league.protocol.messages import RoundAnnouncement
+from league.protocol.message.envelope import Reading, Unsealed, unseal
+from league.protocol.message.messages import RoundAnnouncement
 from tests.support.managed import Managed, Sent, code_of, settings
 
 

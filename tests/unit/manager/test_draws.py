@@ -9,8 +9,8 @@ import pytest
 
 from league import events as e
 from league.games import draw
-from league.protocol.messages import DrawResponse, RoundAnnouncement
-from league.reports import views
+from league.protocol.message.messages import DrawResponse, RoundAnnouncement
+from league.reading import views
 from tests.support.managed import LEAGUE, Managed, Object, code_of
 
 SEED = bytes(range(32))

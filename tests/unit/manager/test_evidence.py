@@ -11,7 +11,7 @@ from league import events as e
 from league.games import draw
 from league.games.evidence import SUSPICIOUS, PlayedMatch
 from league.protocol.signing.keys import sign
-from league.reports import views
+from league.reading import views
 from tests.support.managed import LEAGUE, Managed, Object, code_of
 from tests.support.player_keys import key_of, signature, statement
 

@@ -6,8 +6,8 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Probe, Undelivered
-from league.protocol.findings import Findings, OfferedTools, unanswered, unusable
-from league.protocol.messages import Message
+from league.protocol.message.findings import Findings, OfferedTools, unanswered, unusable
+from league.protocol.message.messages import Message
 from tests.support.managed import Managed, plain
 
 ENDPOINT = "http://127.0.0.1:8101/mcp"

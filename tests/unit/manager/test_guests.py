@@ -15,9 +15,9 @@ from league import events as e
 from league.hosting import narration
 from league.machine import Content, Failure, Information, Inquiry, Pong, Refusal, Undelivered
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed, unseal
 from league.protocol.errors import Stage, Violation
-from league.reports import views
+from league.protocol.message.envelope import Reading, Unsealed, unseal
+from league.reading import views
 from tests.support.managed import LEAGUE, Managed, Object, Sent, code_of, matches_in, plain
 
 UNKNOWN = Refusal("E036", "no such method", understood=False)

@@ -10,11 +10,11 @@ import pytest
 from league import events as e
 from league.machine import Refusal
 from league.manager.league_manager import LeagueManager
-from league.protocol import tokens
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import THREE
-from league.protocol.messages import RoundAnnouncement
-from league.reports import views
+from league.protocol.message.exchanges import THREE
+from league.protocol.message.messages import RoundAnnouncement
+from league.protocol.signing import tokens
+from league.reading import views
 from tests.support.managed import KEY, LEAGUE, Managed, agent_of, code_of
 
 NO_KEY: dict[str, Any] = {"enrolment_key": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
-from league.protocol import tokens
+from league.protocol.signing import tokens
 from tests.support.managed import Managed, matches_in, plain
 from tests.unit.manager.test_leases import holder, live, started
 

@@ -9,8 +9,8 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import check
-from league.features.audit.promises.evidence import Evidence
-from league.manager.schedule import extra_rounds, round_robin
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.manager.season.schedule import extra_rounds, round_robin
 from tests.support.managed import Managed, agent_of, code_of, matches_in, pairs
 
 

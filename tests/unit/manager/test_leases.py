@@ -10,7 +10,7 @@ import pytest
 from league import events as e
 from league.hosting import narration
 from league.machine import Blame, Failure, Ping, Pong
-from league.reports import views
+from league.reading import views
 from tests.support.managed import Managed, code_of, matches_in
 
 

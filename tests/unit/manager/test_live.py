@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league.machine import LiveMatch, MatchNews, Pong, Watch
-from league.manager.live import LOOK_S, WATCHED_S
+from league.manager.telling.live import LOOK_S, WATCHED_S
 from tests.support.managed import Managed, code_of
 
 SEEN = LiveMatch(joined=("P01", "P02"), turns=({"P01": "4"},))
@@ -158,4 +158,4 @@ def test_a_league_that_nobody_watches_runs_no_instruction_of_it() -> None:
         league.report("R1M1")
     finally:
         sys.setprofile(None)
-    assert not any(file.endswith("manager/live.py") for file in files)
+    assert not any(file.endswith("manager/telling/live.py") for file in files)

@@ -13,8 +13,8 @@ from league.features.games.cop_and_thief import GAME
 from league.games.evidence import PlayedMatch
 from league.games.moves import reported_choices
 from league.machine import MatchRecord, RecordRequest
-from league.manager.scoring import RECORD_PAUSE_S
-from league.reports import views
+from league.manager.season.scoring import RECORD_PAUSE_S
+from league.reading import views
 from tests.support import signed_matches
 from tests.support.managed import LEAGUE, Managed, Object, Sent
 from tests.support.player_keys import key_of

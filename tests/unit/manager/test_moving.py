@@ -7,7 +7,7 @@ import pytest
 from league import events as e
 from league.manager.league_manager import LeagueManager
 from league.protocol.endpoints import EndpointPolicy
-from league.protocol.messages import RegisterResponse
+from league.protocol.message.messages import RegisterResponse
 from tests.support.managed import Managed, agent_of, code_of
 
 ELSEWHERE = "http://127.0.0.1:9999/mcp"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league.manager import names
+from league.manager.members import names
 from league.protocol.errors import PeerError
 from tests.support.managed import Managed, code_of, plain
 

@@ -9,8 +9,8 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
-from league.manager.patience import MOST_DECISIONS, OWN_PAUSES
-from league.protocol.messages import RefereeRegisterResponse, RoundAnnouncement
+from league.manager.fairness.patience import MOST_DECISIONS, OWN_PAUSES
+from league.protocol.message.messages import RefereeRegisterResponse, RoundAnnouncement
 from tests.support.managed import Managed, code_of
 from tests.support.player_keys import key_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from league.protocol.errors import PeerError
-from league.protocol.messages import LeagueQueryResponse
+from league.protocol.message.messages import LeagueQueryResponse
 from tests.support.managed import LEAGUE, Managed, code_of, plain
 
 ROW = {"rank", "player_id", "display_name", "played", "wins", "draws", "losses", "points"}

@@ -6,7 +6,7 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged
-from league.protocol.messages import RegisterResponse
+from league.protocol.message.messages import RegisterResponse
 from tests.support.managed import Managed, agent_of, code_of
 
 ELSEWHERE = "http://127.0.0.1:9999/mcp"

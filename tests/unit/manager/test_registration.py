@@ -12,13 +12,13 @@ from league import letters
 from league.letters import Speaker
 from league.machine import Failure, Pong
 from league.manager.league_manager import LeagueManager
-from league.protocol import tokens
 from league.protocol.endpoints import EndpointPolicy, read_allowance
-from league.protocol.envelope import Reading
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.messages import LeagueRegisterResponse, RegisterResponse, RoundAnnouncement
-from league.reports import views
+from league.protocol.message.envelope import Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import LeagueRegisterResponse, RegisterResponse, RoundAnnouncement
+from league.protocol.signing import tokens
+from league.reading import views
 from tests.support.managed import LEAGUE, Managed, agent_of, code_of, plain, settings
 
 

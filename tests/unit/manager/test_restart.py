@@ -8,8 +8,8 @@ import pytest
 
 from league import events as e
 from league.machine import Letter, Pong
-from league.protocol.envelope import unseal
-from league.protocol.messages import LeagueQueryResponse, LeagueStandingsUpdate
+from league.protocol.message.envelope import unseal
+from league.protocol.message.messages import LeagueQueryResponse, LeagueStandingsUpdate
 from tests.support.managed import Managed, code_of, matches_in, replayed
 
 

@@ -10,8 +10,8 @@ import pytest
 from league import events as e
 from league.machine import Pong, RecordRequest
 from league.protocol.errors import PeerError
-from league.protocol.messages import MatchResultAck
-from league.reports import views
+from league.protocol.message.messages import MatchResultAck
+from league.reading import views
 from tests.support.managed import Managed, code_of, plain, seed_for
 
 

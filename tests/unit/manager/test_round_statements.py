@@ -8,7 +8,7 @@ import pytest
 from msgspec import to_builtins
 
 from league import events as e
-from league.protocol.messages import LeagueCompleted, RoundCompleted
+from league.protocol.message.messages import LeagueCompleted, RoundCompleted
 from league.protocol.signing.keys import is_signed
 from league.protocol.signing.rounds import details_digest, digest_of
 from tests.support.managed import LEAGUE, MANAGER_KEY, Managed

@@ -8,8 +8,8 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure, Pong, Refusal
-from league.protocol import tokens
-from league.protocol.messages import LeagueCompleted, RoundAnnouncement, RoundCompleted
+from league.protocol.message.messages import LeagueCompleted, RoundAnnouncement, RoundCompleted
+from league.protocol.signing import tokens
 from tests.support.managed import LEAGUE, Managed, code_of, matches_in, plain
 
 

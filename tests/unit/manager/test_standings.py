@@ -8,8 +8,8 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Pong, Refusal
-from league.manager.broadcasts import MOST_AT_ONCE, PLACE_HELD_S
-from league.protocol.messages import LeagueStandingsUpdate, RoundAnnouncement
+from league.manager.telling.broadcasts import MOST_AT_ONCE, PLACE_HELD_S
+from league.protocol.message.messages import LeagueStandingsUpdate, RoundAnnouncement
 from tests.support.managed import Managed, Sent
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged, Blame, Failure
-from league.protocol.messages import RoundAnnouncement
+from league.protocol.message.messages import RoundAnnouncement
 from tests.support.managed import NOW, Managed, code_of
 
 

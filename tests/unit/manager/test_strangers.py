@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from league.events import AgentApplied, RequestRefused, TokenRenewed
-from league.manager import roster
-from league.manager.registration import RENEWALS
+from league.manager.members.registration import RENEWALS
+from league.manager.state import roster
 from tests.support.managed import Managed, code_of
 
 MANY = 400

@@ -9,8 +9,8 @@ import pytest
 
 from league.events import LeagueEnded, MatchDropped, MatchTaken, Registered, Withdrawn
 from league.machine import Failure, Outgoing, Refusal, Undelivered
-from league.protocol import tokens
-from league.protocol.messages import LeagueQuery, LeagueRegisterRequest
+from league.protocol.message.messages import LeagueQuery, LeagueRegisterRequest
+from league.protocol.signing import tokens
 from league.status_poll import POLL_S
 from tests.support import referee_rig
 from tests.support.player_rig import LEAGUE, ME, START, Rig

@@ -12,10 +12,10 @@ from league import letters
 from league.calling.line import Sign
 from league.events import DeviationRecorded, Registered
 from league.machine import Address, Blame, Content, Failure, Pong, Refusal
-from league.protocol import jsonrpc
 from league.protocol.conventions import WAYS, Convention
-from league.protocol.messages import LeagueRegisterRequest
-from league.protocol.parts import RefereeMeta
+from league.protocol.message.messages import LeagueRegisterRequest
+from league.protocol.message.parts import RefereeMeta
+from league.protocol.wire import jsonrpc
 from tests.support.enrolling import ANSWER, MANAGER, META, START, Agent
 
 REST = "http://127.0.0.1:8000/register"

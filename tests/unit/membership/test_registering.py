@@ -8,9 +8,9 @@ import pytest
 
 from league.events import Registered
 from league.machine import Blame, Failure, Letter, Refusal, Undelivered
-from league.protocol import tokens
-from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest
-from league.protocol.parts import RefereeMeta
+from league.protocol.message.messages import LeagueRegisterRequest, RefereeRegisterRequest
+from league.protocol.message.parts import RefereeMeta
+from league.protocol.signing import tokens
 from tests.support.enrolling import ANSWER, MANAGER, META, START, Agent
 from tests.support.said import unsaid
 

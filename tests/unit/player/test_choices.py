@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.player.choices import options_of, seconds_of, turn_of
+from league.player.playing.choices import options_of, seconds_of, turn_of
 from league.protocol import timestamps
-from league.protocol.envelope import unseal
-from league.protocol.messages import ChooseParityCall, GameMoveCall
+from league.protocol.message.envelope import unseal
+from league.protocol.message.messages import ChooseParityCall, GameMoveCall
 from tests.support.player_rig import Rig
 
 

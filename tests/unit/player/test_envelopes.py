@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from league.events import DeviationRecorded, InvitationAnswered
-from league.gateway.notifications import normalise
+from league.gateway.readers.notifications import normalise
 from league.machine import Ask
-from league.protocol.envelope import Profile, Reading, answer_limit_s, unseal
 from league.protocol.errors import PeerError
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile, Reading, answer_limit_s, unseal
+from league.protocol.message.messages import (
     ChooseParityResponse,
     GameJoinAck,
     GameOverAck,

@@ -11,11 +11,10 @@ from league.events import DeviationRecorded, LeagueEnded, Registered, RoundAnnou
 from league.machine import Blame, Failure, Operate, Outgoing, Ping, Pong, Refusal, Step, Undelivered
 from league.membership import DEVIATIONS
 from league.player import strategies
-from league.protocol import tokens
-from league.protocol.envelope import Profile
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import family_of
-from league.protocol.messages import (
+from league.protocol.message.envelope import Profile
+from league.protocol.message.exchanges import family_of
+from league.protocol.message.messages import (
     LeagueCompletedAck,
     LeagueQuery,
     LeagueRegisterRequest,
@@ -23,6 +22,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
+from league.protocol.signing import tokens
 from league.status_poll import POLL_S
 from tests.support.player_rig import KEY, LEAGUE, MANAGER_URL, ME, META, START, TOKEN, Rig
 

@@ -19,11 +19,17 @@ from league.events import (
 )
 from league.hosting.narration import PLAYER
 from league.machine import Step
-from league.player import choices
+from league.player.playing import choices
 from league.player.strategies import Considered, NoChoice
 from league.protocol.errors import NO_CHOICE_BECAUSE, PeerError
-from league.protocol.experiment import Provenance
-from league.protocol.messages import ChooseParityResponse, GameErrorAck, GameJoinAck, GameMoveResponse, GameOverAck
+from league.protocol.message.experiment import Provenance
+from league.protocol.message.messages import (
+    ChooseParityResponse,
+    GameErrorAck,
+    GameJoinAck,
+    GameMoveResponse,
+    GameOverAck,
+)
 from tests.support.player_rig import ME, START, Rig
 
 

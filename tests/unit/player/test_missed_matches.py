@@ -9,7 +9,7 @@ import pytest
 from league.events import MatchMissed
 from league.hosting import narration
 from league.machine import Failure
-from league.protocol.messages import LeagueQuery, Message
+from league.protocol.message.messages import LeagueQuery, Message
 from tests.support.bench import Sent
 from tests.support.player_rig import ME, Rig
 

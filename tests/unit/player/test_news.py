@@ -9,7 +9,7 @@ import pytest
 from league.events import LeagueEnded
 from league.player.history import PastMatch
 from league.player.news import LeagueResult, ReceivedError, Round, Standings
-from league.protocol.messages import GameErrorAck, LeagueErrorAck
+from league.protocol.message.messages import GameErrorAck, LeagueErrorAck
 from tests.support.player_rig import ME, Rig
 
 REFEREE = "http://127.0.0.1:8001/mcp"

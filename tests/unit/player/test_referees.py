@@ -8,9 +8,9 @@ import pytest
 
 from league.events import ChoiceGiven, GameEnded, InvitationAnswered
 from league.machine import Inquiry, Letter
-from league.player.credentials import may_come_from
-from league.protocol import tokens
+from league.player.playing.credentials import may_come_from
 from league.protocol.errors import PeerError
+from league.protocol.signing import tokens
 from tests.support.player_rig import KEY, LEAGUE, ME, Rig
 
 OTHER = tokens.mint("P02", bytes(32))

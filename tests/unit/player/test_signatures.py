@@ -8,8 +8,8 @@ import pytest
 
 from league.events import ChoiceGiven, GameEnded, InvitationAnswered
 from league.games import draw
-from league.protocol import tokens
-from league.protocol.messages import LeagueRegisterRequest
+from league.protocol.message.messages import LeagueRegisterRequest
+from league.protocol.signing import tokens
 from league.protocol.signing.choices import ChoicesStatement, chained
 from league.protocol.signing.keys import is_signed
 from tests.support.player_rig import LEAGUE, MANAGER_KEY, ME, SHARE, Rig, promise_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league.protocol import tokens
+from league.protocol.signing import tokens
 from tests.support.player_rig import Rig
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from league.protocol.envelope import STRICT, Reading, seal, unseal
 from league.protocol.errors import PeerError, Stage
-from league.protocol.judge import KEPT, LONG, Remembered, shown
-from league.protocol.messages import GameInvitation, LeagueQuery
+from league.protocol.message.envelope import STRICT, Reading, seal, unseal
+from league.protocol.message.judge import KEPT, LONG, Remembered, shown
+from league.protocol.message.messages import GameInvitation, LeagueQuery
 from tests.support.vectors import message
 
 COMPAT = Reading("compat")

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from league.protocol.envelope import FORBIDDEN_SENDERS
 from league.protocol.errors import Family
-from league.protocol.exchanges import (
+from league.protocol.message.envelope import FORBIDDEN_SENDERS
+from league.protocol.message.exchanges import (
     EXCHANGES,
     REPLY_TYPES,
     RetrySchedule,
@@ -17,7 +17,7 @@ from league.protocol.exchanges import (
     message_type_of,
     speakers,
 )
-from league.protocol.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
+from league.protocol.message.messages import ACKS, AMONG_OURS, MESSAGES, MOVES, THE_EIGHTEEN
 
 VERBS = {
     "register_referee": "REFEREE_REGISTER_REQUEST",

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from league.protocol.conventions import Convention
-from league.protocol.envelope import STRICT, Profile, Reading, Unsealed
 from league.protocol.errors import ERRORS, Family, PeerError
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import (
+from league.protocol.message.envelope import STRICT, Profile, Reading, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.message.messages import GameJoinAck, LeagueError, RoundAnnouncementAck
+from league.protocol.wire.jsonrpc import (
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
     BadRequestError,
@@ -25,7 +26,6 @@ from league.protocol.jsonrpc import (
     encode_result,
     read_call,
 )
-from league.protocol.messages import GameJoinAck, LeagueError, RoundAnnouncementAck
 from tests.support.vectors import message
 
 COMPAT = Reading("compat")

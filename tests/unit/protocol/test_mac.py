@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.protocol.mac import BLOCK, hmac_sha256
+from league.protocol.signing.mac import BLOCK, hmac_sha256
 
 
 @given(key=st.binary(max_size=BLOCK), message=st.binary(max_size=300))

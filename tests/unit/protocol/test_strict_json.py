@@ -7,7 +7,7 @@ import json
 import pytest
 
 from league.protocol.errors import PeerError
-from league.protocol.strict_json import MAX_DEPTH, parse
+from league.protocol.wire.strict_json import MAX_DEPTH, parse
 
 
 def refusal(raw: bytes) -> PeerError:

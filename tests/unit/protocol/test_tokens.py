@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league.protocol import tokens
+from league.protocol.signing import tokens
 
 
 @pytest.mark.parametrize("token", ["tok_P01_abc", "tok_Jürgen", ""])

@@ -8,10 +8,9 @@ import pytest
 from msgspec import structs
 
 from league import events as e
-from league.gateway.foreign_reports import ReportInAllWords
+from league.gateway.readers.foreign_reports import ReportInAllWords
 from league.machine import Failure, Operate, Ping, Pong, Refusal
-from league.protocol import tokens
-from league.protocol.messages import (
+from league.protocol.message.messages import (
     ChooseParityCall,
     GameInvitation,
     LeagueCompletedAck,
@@ -22,6 +21,7 @@ from league.protocol.messages import (
     RoundCompletedAck,
     StandingsUpdateAck,
 )
+from league.protocol.signing import tokens
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import (
     HERE,

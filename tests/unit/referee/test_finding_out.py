@@ -8,7 +8,7 @@ from league import events as e
 from league import letters
 from league.machine import Failure
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading
+from league.protocol.message.envelope import Reading
 from tests.support.referee_rig import ENDPOINTS, UNKNOWN, Rig, announced
 
 ORDER = ["SPEC", "TYPE", "TOOLS", "NESTED", "BARE", "LOWER"]

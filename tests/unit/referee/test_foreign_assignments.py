@@ -9,13 +9,13 @@ import pytest
 
 from league import events as e
 from league import letters
-from league.gateway.foreign_reports import ReportInAllWords
+from league.gateway.readers.foreign_reports import ReportInAllWords
 from league.letters import Speaker
 from league.machine import Failure, Information, Inquiry, Letter
-from league.protocol.envelope import Reading, unseal
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.messages import GameInvitation, LeagueQuery, MatchResultReport
+from league.protocol.message.envelope import Reading, unseal
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import GameInvitation, LeagueQuery, MatchResultReport
 from league.referee import assigned_matches
 from tests.support.player_rig import ME as PLAYER
 from tests.support.player_rig import Rig as PlayerRig

@@ -16,9 +16,9 @@ from league.games import registry
 from league.games.tic_tac_toe import GAME as TIC_TAC_TOE
 from league.letters import Speaker
 from league.machine import Address, LiveMatch, MatchNews, Ping, Pong, Watch
-from league.protocol.envelope import STRICT
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
+from league.protocol.message.envelope import STRICT
+from league.protocol.message.exchanges import Role
+from league.protocol.wire.jsonrpc import BadRequestError
 from league.referee.live import WATCHED_S
 from tests.support.referee_rig import Rig, announced, of_manager
 

@@ -8,10 +8,10 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged, Blame, Failure
-from league.protocol import tokens
-from league.protocol.envelope import Profile, Unsealed
 from league.protocol.errors import Stage, Violation
-from league.protocol.messages import ChooseParityCall, GameError, GameInvitation
+from league.protocol.message.envelope import Profile, Unsealed
+from league.protocol.message.messages import ChooseParityCall, GameError, GameInvitation
+from league.protocol.signing import tokens
 from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, START, Rig, announced, code_of
 
 

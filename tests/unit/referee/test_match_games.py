@@ -11,7 +11,7 @@ from league import events as e
 from league.games import draw, registry
 from league.games.contract import CHANCE, NOBODY, TURN, BaseRules, Game, Mover, Outcome, Seat, require_legal, tie, win
 from league.games.moves import MoveWire
-from league.protocol.messages import GameError, GameMoveCall, GameOver, MatchResultReport
+from league.protocol.message.messages import GameError, GameMoveCall, GameOver, MatchResultReport
 from tests.support.referee_rig import LEAGUE, Rig, announced, plain
 
 RPS = announced(game_type="rock_paper_scissors")

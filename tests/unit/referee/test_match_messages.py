@@ -10,7 +10,7 @@ from league import events as e
 from league.games import draw
 from league.machine import Failure, Refusal
 from league.protocol import timestamps
-from league.protocol.messages import ChooseParityCall, GameError, GameInvitation, GameOver, MatchResultReport
+from league.protocol.message.messages import ChooseParityCall, GameError, GameInvitation, GameOver, MatchResultReport
 from tests.support.referee_rig import ENDPOINTS, LEAGUE, START, TOKEN, Rig, announced, plain, shown_to
 
 SEED = bytes.fromhex(Rig().given().of(e.MatchTaken)[0].seed)

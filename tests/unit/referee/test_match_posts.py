@@ -8,7 +8,7 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged
-from league.protocol.messages import ChooseParityCall, GameError
+from league.protocol.message.messages import ChooseParityCall, GameError
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import HOSTS, LEFT_OUT, REGISTRATION, Rig, announced, code_of
 

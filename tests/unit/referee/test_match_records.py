@@ -16,14 +16,14 @@ from league.features.records.explain import explain
 from league.features.records.match_facts import facts_of
 from league.letters import Speaker
 from league.machine import Acknowledged, Address, Answering, MatchRecord, RecordRequest, Refusal
-from league.protocol.envelope import STRICT
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import MESSAGE_LIMIT, encode_body
-from league.protocol.messages import MatchResultReport
+from league.protocol.message.envelope import STRICT
+from league.protocol.message.exchanges import Role
+from league.protocol.message.messages import MatchResultReport
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT, encode_body
+from league.reading.journals import Journals, records_of
 from league.referee import referee_messages
 from league.referee.referee_context import LONGEST_DETAIL
-from league.reports.journals import Journals, records_of
 from tests.support.referee_rig import Rig, announced, of_manager
 
 REFEREE = Speaker(Role.REFEREE, "referee:REF01", STRICT)

@@ -9,7 +9,7 @@ import pytest
 
 from league import events as e
 from league.machine import Failure
-from league.protocol.messages import ChooseParityCall, GameError, GameInvitation, GameOver, MatchResultReport
+from league.protocol.message.messages import ChooseParityCall, GameError, GameInvitation, GameOver, MatchResultReport
 from tests.support.referee_rig import LEAGUE, ME, START, TOKEN, Rig, announced, code_of, plain
 
 # Each script answers whatever is asked, as often as it is asked, until the report is in.

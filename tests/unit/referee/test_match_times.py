@@ -6,8 +6,8 @@ import pytest
 
 from league import events as e
 from league.machine import Blame, Failure, Pong, Refusal
-from league.protocol.exchanges import RetrySchedule
-from league.protocol.messages import ChooseParityCall, GameError, GameInvitation
+from league.protocol.message.exchanges import RetrySchedule
+from league.protocol.message.messages import ChooseParityCall, GameError, GameInvitation
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import CALLS, START, Rig, announced
 

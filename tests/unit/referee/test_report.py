@@ -9,9 +9,9 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Ping, Pong, Refusal
-from league.protocol import tokens
 from league.protocol.errors import ERRORS
-from league.protocol.messages import MatchResultReport
+from league.protocol.message.messages import MatchResultReport
+from league.protocol.signing import tokens
 from league.status_poll import POLL_S
 from tests.support.referee_rig import ME, START, TOKEN, Rig, announced, plain
 

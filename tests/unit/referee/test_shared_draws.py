@@ -9,7 +9,7 @@ import pytest
 from league import events as e
 from league.games import draw
 from league.machine import Failure, Refusal
-from league.protocol.messages import DrawRequest, GameInvitation, GameOver, MatchResultReport
+from league.protocol.message.messages import DrawRequest, GameInvitation, GameOver, MatchResultReport
 from tests.support.referee_rig import LEAGUE, Rig, announced, plain
 
 SHARE = bytes(range(32, 64))

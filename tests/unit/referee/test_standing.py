@@ -8,8 +8,8 @@ import pytest
 
 from league import events as e
 from league.machine import Acknowledged
-from league.protocol import tokens
-from league.protocol.envelope import Profile
+from league.protocol.message.envelope import Profile
+from league.protocol.signing import tokens
 from tests.support.referee_rig import REGISTRATION, Rig, announced, code_of
 
 LESSER = "tok_P02_got_by_name_alone"

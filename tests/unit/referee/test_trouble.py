@@ -6,13 +6,13 @@ import pytest
 
 from league import events as e
 from league.machine import Failure, Refusal
-from league.protocol import tokens
 from league.protocol.conventions import Convention
-from league.protocol.messages import (
+from league.protocol.message.messages import (
     GameError,
     MatchTrouble,
     RefereeRegisterRequest,
 )
+from league.protocol.signing import tokens
 from tests.support.referee_rig import LEFT_OUT, UNKNOWN, Rig, Sent, announced, plain
 
 TROUBLE = "trouble.v1"

@@ -17,7 +17,7 @@ from examples.players.learner import Learner
 from examples.players.perfect import LINES, Board, Perfect, marked
 from examples.players.scout import Scout
 from league import ChooseParityCall, LeagueQueryError, Standings, Turn
-from league.protocol.parts import StandingsRow
+from league.protocol.message.parts import StandingsRow
 from tests.unit.player.test_strategies import past
 
 CALL = ChooseParityCall(

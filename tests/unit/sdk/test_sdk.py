@@ -20,11 +20,12 @@ from msgspec import structs
 import league
 from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Round, Turn, serve
 from league.cli.main import main
-from league.hosting import author_checks, authors, players
-from league.hosting.author_code import Raised, ask_author
-from league.hosting.players import enter
+from league.hosting.author import author_checks, authors
+from league.hosting.author.author_code import Raised, ask_author
+from league.hosting.member import players
+from league.hosting.member.players import enter
 from league.player.history import scanned
-from league.protocol.parts import CallContext, MoveRequest
+from league.protocol.message.parts import CallContext, MoveRequest
 from league.terminal import CommandError
 from tests.unit.player.test_strategies import past
 from tests.unit.sdk.test_example_players import CALL

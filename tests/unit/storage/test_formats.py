@@ -26,15 +26,15 @@ from league.events import (
     ResultAccepted,
     SettingsChanged,
 )
-from league.manager.ledger import NO_LONGER_CHECKED, Basis
-from league.reports.journals import read_events, replay
+from league.manager.state.ledger import NO_LONGER_CHECKED, Basis
+from league.reading.journals import read_events, replay
 from league.storage import formats, retired
+from league.storage.files.journal_files import stored_format
+from league.storage.files.sqlite import SqliteJournal
 from league.storage.formats import FORMAT
 from league.storage.journal import decode
-from league.storage.journal_files import stored_format
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
-from league.storage.sqlite import SqliteJournal
 from tests.support.journals import Notices
 from tests.support.old_journals import OLD_FORMATS, unpack
 
@@ -49,7 +49,7 @@ READERS = ("verify", "replay", "standings --journal", "schedule --journal", "exp
 DYING = """
 import os, signal, sqlite3, sys
 from league.storage import formats, journal_files
-from league.storage.sqlite import SqliteJournal
+from league.storage.files.sqlite import SqliteJournal
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -309,7 +309,7 @@ def test_a_journal_in_use_is_not_migrated(
 ) -> None:
     path = finished / "journal.db"
     with SqliteJournal(path, Notices()):
-        monkeypatch.setattr("league.storage.journal_files.stored_format", lambda _: 1)
+        monkeypatch.setattr("league.storage.files.journal_files.stored_format", lambda _: 1)
         assert main(["migrate", str(path)]) == 1
     assert f"is in use by process {os.getpid()}" in capsys.readouterr().err
 

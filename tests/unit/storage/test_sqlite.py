@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from league.storage import file_lock
-from league.storage.journal_files import backup
+from league.storage.files import file_lock
+from league.storage.files.journal_files import backup
+from league.storage.files.sqlite import Settings, SqliteJournal
 from league.storage.notices import JournalError, WriteFailed
 from league.storage.reading import Recent, open_for_reading
-from league.storage.sqlite import Settings, SqliteJournal
 from tests.support.journals import WATCHDOG_S, Notices, entry, event, locked_by_another
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from league.protocol import safe_text
 from league.protocol.safe_text import mask
-from league.protocol.tokens import masked, mint
+from league.protocol.signing.tokens import masked, mint
 from league.storage.group_commit import KeptJournal
 from league.storage.notices import JournalError
-from league.storage.transcript import LetterNote, Mode, without_record
+from league.storage.transcripts.transcript import LetterNote, Mode, without_record
 from league.storage.urls import FilePlace
 from tests.support.homes import Home, read, write
 from tests.support.journals import Notices, entry

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from league.protocol.envelope import seal
-from league.protocol.messages import ChooseParityCall, GameOver, LeagueCompleted
-from league.protocol.parts import CallContext, Champion, FinalRow, GameResult, Record
+from league.protocol.message.envelope import seal
+from league.protocol.message.messages import ChooseParityCall, GameOver, LeagueCompleted
+from league.protocol.message.parts import CallContext, Champion, FinalRow, GameResult, Record
 from tests.support.said import unsaid
 
 ENVELOPE = seal("referee:REF01", 1_750_000_000.0, "conv-1")

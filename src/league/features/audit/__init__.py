@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from league.rows import CommandRow, ExportRow, Feature, ScriptRow
 
-PUBLIC = ("contradictions", "promises", "promises.event_history", "promises.evidence")
+PUBLIC = (
+    "contradictions",
+    "promises",
+    "promises.grounds.event_history",
+    "promises.grounds.evidence",
+)
 """The modules that other packages may import."""
 
 FEATURE = Feature(

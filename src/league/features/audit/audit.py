@@ -24,10 +24,10 @@ from league.features.audit.contradictions import Contradiction, contradictions
 from league.features.audit.heads import unknown_heads
 from league.features.audit.journal_evidence import LeagueJournals, evidence_in
 from league.features.audit.promises import Evidence, PromiseReport, check
-from league.features.audit.promises.event_history import of_kind
+from league.features.audit.promises.grounds.event_history import of_kind
 from league.features.audit.result_evidence import check_results
 from league.features.audit.signed_rounds import SignedRounds, check_rounds
-from league.reports.evidence_words import WORDS
+from league.reading.evidence_words import WORDS
 
 
 class Problem(NamedTuple):

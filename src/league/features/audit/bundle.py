@@ -25,7 +25,7 @@ from league.events import Event, LeagueCreated
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
 from league.features.audit.recorded_letters import Transcript
 from league.manager.league_manager import LeagueManager
-from league.reports.journals import Journals
+from league.reading.journals import Journals
 from league.storage.chain import StoredRow, examine
 from league.storage.journal import decode
 from league.storage.notices import JournalError

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     Choices,
     attempt_of,
@@ -28,8 +28,8 @@ from league.features.audit.promises.event_history import (
     schedule_of,
     whole,
 )
-from league.features.audit.promises.evidence import Evidence
-from league.features.audit.promises.promise_findings import event_at
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.features.audit.promises.grounds.promise_findings import event_at
 from league.storage.journal import decode
 
 TOLD_OF_A_MATCH = (e.MoveMade, e.NumberDrawn, e.MatchDecided)

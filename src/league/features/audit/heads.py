@@ -12,7 +12,7 @@ from typing import NamedTuple
 from league.events import LeagueEnded, RoundEnded
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
-from league.features.audit.promises.event_history import inner, text, whole
+from league.features.audit.promises.grounds.event_history import inner, text, whole
 from league.storage.chain import Examination, examine
 from league.storage.reading import open_for_reading
 

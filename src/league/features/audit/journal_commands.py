@@ -177,7 +177,7 @@ def _promise_lines(report: PromiseReport) -> Iterator[str]:
 
 
 def _result_lines(outcome: Audit) -> Iterator[str]:
-    from league.reports.evidence_words import WORDS
+    from league.reading.evidence_words import WORDS
 
     by_word = _by_word(outcome)
     if by_word:
@@ -272,8 +272,8 @@ def _configure_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from league.reports import views
-    from league.reports.journals import replay
+    from league.reading import views
+    from league.reading.journals import replay
 
     if args.until is not None and args.until < 1:
         raise CommandError("--until: events are numbered from 1", USAGE)

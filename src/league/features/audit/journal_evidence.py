@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from league.events import Event, LeagueCreated, Registered
 from league.features.audit.promises import Evidence
-from league.features.audit.promises.event_log import log_of
+from league.features.audit.promises.grounds.event_log import log_of
 from league.features.audit.recorded_letters import Transcript, read_transcript, traffic_of
-from league.protocol.exchanges import Role
+from league.protocol.message.exchanges import Role
 from league.protocol.signing.keys import SIGNING_SECRET, signing_key
-from league.protocol.tokens import MANAGER
-from league.reports.journals import in_league, manager_after, role_of
+from league.protocol.signing.tokens import MANAGER
+from league.reading.journals import in_league, manager_after, role_of
 from league.storage import urls
 from league.storage.chain import Examination, Head, examine
 from league.storage.notices import JournalError

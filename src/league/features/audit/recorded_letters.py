@@ -25,13 +25,13 @@ from typing import NamedTuple
 import msgspec
 
 from league import events as e
-from league.features.audit.promises.event_history import inner, of_kind, text, whole
-from league.features.audit.promises.evidence import ADDRESS, CallOutcome, Object, RecordedCall
-from league.protocol.strict_json import is_too_deep
-from league.protocol.tokens import MANAGER
-from league.storage.journal_files import OPENED_KEY
+from league.features.audit.promises.grounds.event_history import inner, of_kind, text, whole
+from league.features.audit.promises.grounds.evidence import ADDRESS, CallOutcome, Object, RecordedCall
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire.strict_json import is_too_deep
+from league.storage.files.journal_files import OPENED_KEY
 from league.storage.reading import JournalReader
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 MOST_BYTES = 64 << 20
 """Read as JSON, they take ten times as much memory."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from league import events as e
 from league.features.audit.contradictions import Contradiction
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     Result,
     attempt_of,
@@ -26,9 +26,9 @@ from league.features.audit.promises.event_history import (
     schedule_of,
     settings_of,
 )
-from league.features.audit.promises.evidence import Evidence
+from league.features.audit.promises.grounds.evidence import Evidence
 from league.games.evidence import SUSPICIOUS, PlayedMatch, Proof, rests_on
-from league.manager.ledger import basis_of
+from league.manager.state.ledger import basis_of
 
 
 @dataclass(slots=True)

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
-from league.features.audit.promises.event_history import is_over, of_kind, places, schedule_of, tables_of
-from league.features.audit.promises.promise_findings import event_at
-from league.features.audit.promises.rules import Row
-from league.manager.ledger import basis_of
+from league.features.audit.promises.grounds.event_history import is_over, of_kind, places, schedule_of, tables_of
+from league.features.audit.promises.grounds.promise_findings import event_at
+from league.features.audit.promises.grounds.rules import Row
+from league.manager.state.ledger import basis_of
 from league.protocol.signing.keys import is_signed
 from league.protocol.signing.rounds import TYPE, details_digest, digest_of
 from league.storage.notices import JournalError

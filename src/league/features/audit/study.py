@@ -19,11 +19,11 @@ import msgspec
 
 from league.features.audit.replies import objection
 from league.features.minds import conversations
+from league.features.minds.asked.chat import read_completion
+from league.features.minds.asked.mcp_server import text_in_result
+from league.features.minds.asked.transports import CHOICE, TRUNCATED, Answer
 from league.features.minds.asking import outcome_of, reading_in
-from league.features.minds.chat import read_completion
 from league.features.minds.conversations import Conversation, Exchange
-from league.features.minds.mcp_server import text_in_result
-from league.features.minds.transports import CHOICE, TRUNCATED, Answer
 from league.games import registry
 from league.games.contract import PLAYER_A, PLAYER_B, Game, Seat
 from league.terminal import CommandError

@@ -35,17 +35,17 @@ from league.hosting.background import Background
 from league.hosting.serving import HostedAgent
 from league.machine import LiveMatch
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
+from league.manager.state.ledger import ScheduledMatch
 from league.storage.notices import JournalError
 from league.transport.http import Answer, Headers, HttpRequest, Response, StreamingResponse
 
 if TYPE_CHECKING:
-    from league.features.dashboard.answer_times import Answering
-    from league.features.dashboard.board_view import PlayView
     from league.features.dashboard.league_history import LeagueHistory, Moment
-    from league.features.dashboard.league_view import LeagueView
     from league.features.dashboard.live_page import LivePage
     from league.features.dashboard.rendering import Renderer
+    from league.features.dashboard.views.answer_times import Answering
+    from league.features.dashboard.views.board_view import PlayView
+    from league.features.dashboard.views.league_view import LeagueView
     from league.features.records.match_facts import MatchFacts
 
 FRAME_S: Final = 0.25
@@ -295,7 +295,7 @@ class Dashboard:
         return await self._turns_back.page(address, render, "There is no such moment in the journal of this league.")
 
     async def _match(self, address: str, match_id: str) -> Response:
-        from league.features.dashboard.match_view import match_page
+        from league.features.dashboard.views.match_view import match_page
 
         await self._pages.watch(match_id)
         # Only the page of a live league has a feed to follow; it goes on from before the facts.
@@ -311,7 +311,7 @@ class Dashboard:
         return await self._turns.page(address, render, "There is no such match in this league.")
 
     async def _player(self, address: str, player_id: str) -> Response:
-        from league.features.dashboard.player_view import player_page
+        from league.features.dashboard.views.player_view import player_page
 
         async def render() -> str | None:
             records = await self._pages.records(player_id)
@@ -357,7 +357,7 @@ class Dashboard:
         return any(view.latest is not shown_results.get(name) for name, view in self._views.items())
 
     def _view(self, manager: LeagueManager) -> _Look:
-        from league.features.dashboard.league_view import league_view
+        from league.features.dashboard.views.league_view import league_view
 
         began = time.perf_counter()
         view = league_view(manager)
@@ -371,9 +371,9 @@ class Dashboard:
     def _show(self, look: _Look, results: Results, answering: Mapping[str, Answering]) -> float:
         """Render what has changed, in a thread of its own; return how long that took, in seconds."""
         from league.features.dashboard.history_view import HistoryView
-        from league.features.dashboard.league_view import completed
         from league.features.dashboard.live_page import LivePage
         from league.features.dashboard.sections import section_rows, section_view
+        from league.features.dashboard.views.league_view import completed
 
         began = time.perf_counter()
         view = look.view
@@ -393,7 +393,7 @@ class Dashboard:
 
     def _play(self, view: LeagueView, match: ScheduledMatch, seen: LiveMatch) -> PlayView:
         """A match that is being played; it is drawn again only when there is something new to be seen."""
-        from league.features.dashboard.board_view import live_view
+        from league.features.dashboard.views.board_view import live_view
 
         last_seen, play = self._plays.get(match.match_id, (None, None))
         if play is None or last_seen is not seen:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from league.events import Event
 from league.features.dashboard.league_history import Moment
-from league.features.dashboard.league_view import LeagueView, league_view
+from league.features.dashboard.views.league_view import LeagueView, league_view
 
 
 @dataclass(frozen=True, slots=True)

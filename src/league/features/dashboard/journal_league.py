@@ -8,18 +8,18 @@ from typing import TypeVar
 
 from league.events import Event
 from league.features.dashboard import rendering
-from league.features.dashboard.answer_times import Answering, AnswerLog
 from league.features.dashboard.history_view import HistoryView, as_it_was
 from league.features.dashboard.league_history import LeagueHistory
-from league.features.dashboard.league_view import completed, league_view
-from league.features.dashboard.match_view import match_page
-from league.features.dashboard.player_view import player_page
 from league.features.dashboard.rendering import SITE, SITE_BELOW, Renderer
 from league.features.dashboard.sections import sections_of
+from league.features.dashboard.views.answer_times import Answering, AnswerLog
+from league.features.dashboard.views.league_view import completed, league_view
+from league.features.dashboard.views.match_view import match_page
+from league.features.dashboard.views.player_view import player_page
 from league.features.records.match_facts import MatchFacts, facts_from_ledger
-from league.features.records.shared_files import File
+from league.features.records.shared.shared_files import File
 from league.manager.league_manager import LeagueManager
-from league.reports.journals import Journals
+from league.reading.journals import Journals
 from league.storage.reading import open_for_reading
 
 Shown = TypeVar("Shown")

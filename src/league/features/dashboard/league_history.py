@@ -14,8 +14,8 @@ import msgspec
 
 from league.events import Event, RoundFinished
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import Ledger
-from league.reports.journals import apply, first_manager, manager_with
+from league.manager.state.ledger import Ledger
+from league.reading.journals import apply, first_manager, manager_with
 from league.storage.reading import JournalReader
 
 CHECKPOINTS: Final = 8

@@ -11,15 +11,15 @@ from threading import Lock
 
 from league.agent.agent import Shown
 from league.events import Event
-from league.features.dashboard.answer_times import Answering, AnswerLog
 from league.features.dashboard.league_history import LeagueHistory
+from league.features.dashboard.views.answer_times import Answering, AnswerLog
 from league.features.records.live_facts import live_facts
 from league.features.records.match_facts import MatchFacts
-from league.hosting.manager_api import journal_of, watched
+from league.hosting.manager.manager_api import journal_of, watched
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
-from league.reports.journals import records_of
+from league.reading.journals import records_of
 from league.storage.reading import JournalReader
 
 

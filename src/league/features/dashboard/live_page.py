@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from league.features.dashboard.league_view import LeagueView
 from league.features.dashboard.rendering import Renderer, parts_of
 from league.features.dashboard.sections import Parts
+from league.features.dashboard.views.league_view import LeagueView
 
 _JSON = msgspec.json.Encoder()
 LONGEST_NUMBER = 15

@@ -17,16 +17,16 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from league.features.dashboard.charts import points_chart
-from league.features.dashboard.league_view import FormMark, LeagueView
 from league.features.dashboard.sections import Parts, section_rows
+from league.features.dashboard.views.charts import points_chart
+from league.features.dashboard.views.league_view import FormMark, LeagueView
 from league.protocol.safe_text import steady, without_tokens
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from league.features.dashboard.match_view import MatchPage
-    from league.features.dashboard.player_view import PlayerPage
+    from league.features.dashboard.views.match_view import MatchPage
+    from league.features.dashboard.views.player_view import PlayerPage
 
 _FOLDER: Final = Path(__file__).parent
 ASSETS: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from league.cli.source import journal_errors
-from league.hosting.manager_options import ManagerOptions
+from league.hosting.settings.manager_options import ManagerOptions
 from league.terminal import USAGE, Command, CommandError, examples
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 def _read(location: str) -> JournalLeague:
     from league.features.dashboard.journal_league import JournalLeague
     from league.features.dashboard.league_history import LeagueHistory
-    from league.reports.journals import read_journals, replay
+    from league.reading.journals import read_journals, replay
     from league.storage.reading import open_for_reading
 
     with journal_errors():
@@ -59,7 +59,7 @@ def _read(location: str) -> JournalLeague:
 async def _serve(args: argparse.Namespace, league: JournalLeague, stop: asyncio.Event) -> int:
     from league.features.dashboard.dashboard_server import Dashboard, open_page
     from league.hosting.background import open_views
-    from league.hosting.bare_posts import NOTHING_HERE
+    from league.hosting.manager.bare_posts import NOTHING_HERE
     from league.hosting.serving import Door, HostedAgent
     from league.terminal import console
     from league.transport.http import App

@@ -8,7 +8,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from league.hosting.manager_options import ManagerOptions
+from league.hosting.settings.manager_options import ManagerOptions
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_json, print_lines
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     from league.games import registry
     from league.hosting import require_game
-    from league.hosting.players import load
+    from league.hosting.member.players import load
     from league.terminal.display import Style, harmless, paint
 
     if args.players < 2 or args.referees < 1:

@@ -18,9 +18,9 @@ from league.cli.pages import Pages
 from league.features.demo.processes import ChildProcess, LeagueProcesses
 from league.features.demo.success import Share, Success, summarize
 from league.games.contract import safe_name
-from league.hosting.kept_secrets import ENROLMENT_KEY
-from league.hosting.options import KEY_VARIABLE
-from league.hosting.referee_options import ASK_VARIABLE
+from league.hosting.manager.kept_secrets import ENROLMENT_KEY
+from league.hosting.settings.options import KEY_VARIABLE
+from league.hosting.settings.referee_options import ASK_VARIABLE
 from league.storage.opening import files_in
 from league.terminal import CommandError
 from league.terminal import tables as terminal

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from league.hosting.settings_file import ROLES
+from league.hosting.settings.settings_file import ROLES
 from league.terminal import Command, CommandError, add_json_option, addresses, print_result
 from league.terminal import tables as terminal
 from league.terminal.display import Style, paint

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from league.hosting.options import HELD_VARIABLE, QUIET_VARIABLE
+from league.hosting.settings.options import HELD_VARIABLE, QUIET_VARIABLE
 from league.terminal import CommandError
 
 READY = "ready: "

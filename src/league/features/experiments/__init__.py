@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from league.rows import CommandRow, Feature, ScriptRow
 
-PUBLIC = ("plan", "result_files", "series", "tournament", "tournament_command")
+PUBLIC = (
+    "outcome.result_files",
+    "playing.plan",
+    "playing.series",
+    "tournament",
+    "tournament_command",
+)
 """The modules that other packages may import."""
 
 FEATURE = Feature(

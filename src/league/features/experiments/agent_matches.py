@@ -19,8 +19,16 @@ from typing import Final, TypeVar
 
 from league.events import Event, MatchDecided, MatchTaken, MoveMade, NumberDrawn, PlayerFaulted
 from league.features.experiments.contenders import entrant_of, is_agent
-from league.features.experiments.plan import TournamentPlan, game_named, openings_for
-from league.features.experiments.series import FAILED, WHOLE, MatchEnd, PlayedSeries, SeriesResult, Start, moves_text
+from league.features.experiments.playing.plan import TournamentPlan, game_named, openings_for
+from league.features.experiments.playing.series import (
+    FAILED,
+    WHOLE,
+    MatchEnd,
+    PlayedSeries,
+    SeriesResult,
+    Start,
+    moves_text,
+)
 from league.features.workshop.sparring import (
     SparringPlan,
     SparringSession,

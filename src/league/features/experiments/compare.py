@@ -2,7 +2,7 @@
 
 Theory of operation. Two strategies meet in short series, two matches by default: the same opening, with swapped seats.
 Every series begins with new strategies that remember nothing, so series do not depend on each other, and the score of
-each is one observation for the test (`league.features.statistics.sequential`). Series are played ahead in several
+each is one observation for the test (`statistics.methods.sequential`). Series are played ahead in several
 processes but judged in their order. The test ends with the first one that decides it, and later ones are not counted.
 So the same seed gives the same answer, whatever the number of processes. Agents that run elsewhere play over HTTP, one
 match after the other (`agent_matches.py`).
@@ -25,10 +25,10 @@ from typing import Any, Final
 
 from league.features.experiments.agent_matches import check_agents, played_by_agents
 from league.features.experiments.contenders import Contender, maker, notes_about
-from league.features.experiments.executors import done, in_order, refuse_unguarded_script, workers_for
-from league.features.experiments.plan import Task, TournamentPlan, game_named, openings_for
-from league.features.experiments.result_text import comparison_lines, not_rated_note
-from league.features.experiments.series import (
+from league.features.experiments.outcome.result_text import comparison_lines, not_rated_note
+from league.features.experiments.playing.executors import done, in_order, refuse_unguarded_script, workers_for
+from league.features.experiments.playing.plan import Task, TournamentPlan, game_named, openings_for
+from league.features.experiments.playing.series import (
     FAILED,
     MOVE_SECONDS,
     MatchEnd,
@@ -40,7 +40,7 @@ from league.features.experiments.series import (
     starts,
 )
 from league.features.experiments.tournament import Pair, Progress, check, failure_rows, off_the_loop, why_not_own
-from league.features.statistics.sequential import FEWEST_PAIRS, Decision, SequentialTest
+from league.features.statistics.methods.sequential import FEWEST_PAIRS, Decision, SequentialTest
 from league.games import registry
 from league.games.contract import Game
 from league.terminal import CommandError
@@ -67,7 +67,7 @@ class Comparison:
 
     def plot(self) -> Any:
         """Return a figure of matplotlib: the difference with its interval. It needs the extra `plot`."""
-        from league.features.experiments.plots import comparison_figure, require_matplotlib
+        from league.features.experiments.outcome.plots import comparison_figure, require_matplotlib
 
         require_matplotlib()
         return comparison_figure(self.document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from league.features.experiments.result_text import comparison_lines
+from league.features.experiments.outcome.result_text import comparison_lines
 from league.terminal import Command, add_json_option, examples, print_result
 
 EXAMPLE = examples(

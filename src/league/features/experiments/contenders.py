@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
 from msgspec import Struct
 
-from league.features.experiments.series import Make
+from league.features.experiments.playing.series import Make
 from league.player.strategies import Answer, Strategy, Turn
 from league.sdk import Player
 from league.terminal import CommandError
 
 if TYPE_CHECKING:
-    from league.hosting.players import Entrant
+    from league.hosting.member.players import Entrant
 
 
 class AskingContender(Protocol):
@@ -83,7 +83,7 @@ def title_of(contender: Contender) -> str:
 
 def entrant_of(contender: Contender) -> Entrant:
     """Make a new strategy. CommandError if the contender is not a strategy."""
-    from league.hosting import players
+    from league.hosting.member import players
 
     if isinstance(contender, str):
         return players.load(contender)

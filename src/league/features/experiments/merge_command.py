@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.features.experiments.merging import merge
+    from league.features.experiments.outcome.merging import merge
     from league.features.experiments.tournament_command import result_lines, written_files
 
     result = merge(args.folders, args.to)

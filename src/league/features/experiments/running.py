@@ -19,15 +19,18 @@ from league.features.statistics.analysis import analyse, document
 from league.features.statistics.observations import observe
 from league.games import registry
 from league.games.contract import Game
-from league.hosting import managers, options, players, referees, serving
-from league.hosting.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
-from league.hosting.manager_options import ManagerOptions
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import Entrant
-from league.hosting.referee_options import RefereeOptions
+from league.hosting import serving
+from league.hosting.manager import managers
+from league.hosting.manager.kept_secrets import ADMIN_TOKEN, ENROLMENT_KEY
+from league.hosting.member import players, referees
+from league.hosting.member.players import Entrant
 from league.hosting.serving import HostedAgent, Ready
+from league.hosting.settings import options
+from league.hosting.settings.manager_options import ManagerOptions
+from league.hosting.settings.player_options import PlayerOptions
+from league.hosting.settings.referee_options import RefereeOptions
 from league.manager.league_manager import LeagueManager
-from league.reports import views
+from league.reading import views
 from league.storage.opening import files_in
 from league.terminal import CommandError
 from league.terminal.addresses import LOOPBACK

@@ -1,11 +1,11 @@
 """A tournament: every strategy meets every other one, many times, on all cores. The same seed gives the same results.
 
-Theory of operation. The matches of a pair are played in series of at most a thousand (`series.py`). A strategy
-remembers only the matches of its series, and each series has its own seed (`plan.py`), so the results do not depend on
-the process that plays a series (`executors.py`). Every series is stored as soon as it is played (`series_store.py`),
-in a folder, or for as long as its result lives. It is added to the results once all series before it are: results grow
-in the order of the plan, even if a later series is done first. Of a match, memory holds one byte, and its points in
-games that are scored by their margin; everything else is read from the store.
+Theory of operation. The matches of a pair are played in series of at most a thousand (`playing/series.py`). A strategy
+remembers only the matches of its series, and each series has its own seed (`playing/plan.py`), so the results do not
+depend on the process that plays a series (`playing/executors.py`). Every series is stored as soon as it is played
+(`outcome/series_store.py`), in a folder, or for as long as its result lives. It is added to the results once all series
+before it are: results grow in the order of the plan, even if a later series is done first. Of a match, memory holds one
+byte, and its points in games that are scored by their margin; everything else is read from the store.
 
 A strategy that asks somebody, such as a `league.LLM`, spends its time waiting. If one takes part, the whole tournament
 stays in this process, and as many matches are played at once as its provider allows. Each of its matches is a series of
@@ -32,16 +32,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from league.features.experiments import executors
 from league.features.experiments.contenders import Contender, entrant_of, is_agent, notes_about
-from league.features.experiments.executors import Done, GivenExecutor, LocalWork
-from league.features.experiments.loading import NotLoaded, is_unloaded, unloadable
-from league.features.experiments.plan import PlanFacts, Shard, Task, TournamentPlan, game_named, openings_for
-from league.features.experiments.repeatability import Repeatability
-from league.features.experiments.result_text import result_notes
-from league.features.experiments.results import MatchRows, ResultViews
-from league.features.experiments.series import MOVE_SECONDS, WHOLE, MatchEnd, Start, moves_text
-from league.features.experiments.series_store import (
+from league.features.experiments.outcome.result_text import result_notes
+from league.features.experiments.outcome.results import MatchRows, ResultViews
+from league.features.experiments.outcome.series_store import (
     LINES,
     FolderPlan,
     SeriesRecord,
@@ -52,12 +46,18 @@ from league.features.experiments.series_store import (
     write_plan,
     writing,
 )
-from league.features.statistics import strata
-from league.features.statistics.points import points_per_match
+from league.features.experiments.playing import executors
+from league.features.experiments.playing.executors import Done, GivenExecutor, LocalWork
+from league.features.experiments.playing.loading import NotLoaded, is_unloaded, unloadable
+from league.features.experiments.playing.plan import PlanFacts, Shard, Task, TournamentPlan, game_named, openings_for
+from league.features.experiments.playing.repeatability import Repeatability
+from league.features.experiments.playing.series import MOVE_SECONDS, WHOLE, MatchEnd, Start, moves_text
+from league.features.statistics.methods import strata
+from league.features.statistics.methods.points import points_per_match
 from league.games import registry
 from league.games.contract import PLAYER_A, PLAYER_B, Game
-from league.protocol.experiment import Provenance
-from league.reports.models import why_not_rated
+from league.protocol.message.experiment import Provenance
+from league.reading.models import why_not_rated
 from league.terminal import CommandError
 
 SAME: Final = 5
@@ -303,7 +303,7 @@ class TournamentResult(ResultViews):
 
     def plot(self) -> Any:
         """Return a figure of matplotlib: ratings with intervals, and a heat map of pairs. It needs the extra `plot`."""
-        from league.features.experiments.plots import require_matplotlib, tournament_figure
+        from league.features.experiments.outcome.plots import require_matplotlib, tournament_figure
 
         require_matplotlib()
         shares = {}
@@ -318,7 +318,7 @@ class TournamentResult(ResultViews):
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write everything to a folder, as `league tournament --to` does: JSON, CSV, and Parquet with pyarrow."""
-        from league.features.experiments import result_files
+        from league.features.experiments.outcome import result_files
 
         return result_files.write(self, Path(folder))
 
@@ -419,7 +419,8 @@ def _shard(text: str | None, folder: Path | None) -> Shard | None:
 
 def check(plan: TournamentPlan) -> None:
     """Raise CommandError if the plan cannot be played. Agents that run elsewhere are not asked yet."""
-    from league.hosting import players, require_game
+    from league.hosting import require_game
+    from league.hosting.member import players
 
     require_game(plan.game)
     if len(plan.contenders) < 2:
@@ -513,7 +514,7 @@ def _resumable(folder: Path | None, played: Callable[[], int]) -> Iterator[None]
 def _open_store(order: Order) -> SeriesStore:
     if order.folder is None:
         return SeriesStore.temporary()
-    from league.features.experiments import result_files
+    from league.features.experiments.outcome import result_files
 
     result_files.prepare(order.folder)
     return open_folder(order.folder, order.plan.facts, order.shard, order.resume)
@@ -563,7 +564,7 @@ def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds:
         return TournamentResult(document, tally.pairs, facts, store, not_repeatable)
     result = result_of(tally, not_repeatable, seconds)
     if order.folder is not None:
-        from league.features.experiments import result_files
+        from league.features.experiments.outcome import result_files
 
         result_files.write_tables(result, order.folder)
     return result

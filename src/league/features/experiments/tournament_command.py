@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from league.features.experiments.result_text import tournament_lines
+from league.features.experiments.outcome.result_text import tournament_lines
 from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_result
 from league.terminal import tables as terminal
 

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from league.features.experiments.result_files import prepare
+    from league.features.experiments.outcome.result_files import prepare
     from league.features.experiments.tournament_command import progress_bar
     from league.features.grade import grading, reports
 
@@ -77,7 +77,8 @@ def _order(args: argparse.Namespace) -> GradingOrder:
     from league.features.grade import sandbox
     from league.features.grade.sandboxed import GradingOrder
     from league.features.grade.submissions import submissions_in
-    from league.hosting import players, require_game
+    from league.hosting import require_game
+    from league.hosting.member import players
 
     if not all(0 < number < math.inf for number in (args.meetings, args.jobs, args.move_seconds, args.load_seconds)):
         raise CommandError("--meetings, --jobs, --move-seconds and --load-seconds must be more than 0", USAGE)

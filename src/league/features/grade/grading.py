@@ -18,15 +18,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from league.features.experiments.plan import game_named
-from league.features.experiments.series import MatchEnd, SeriesPlan, play
+from league.features.experiments.playing.plan import game_named
+from league.features.experiments.playing.series import MatchEnd, SeriesPlan, play
 from league.features.experiments.tournament import Progress, TournamentResult, tournament
 from league.features.grade import sandbox
 from league.features.grade.contestant import Contestant, SandboxedStrategy
 from league.features.grade.reasons import ILLEGAL, NOT_REPEATABLE, SLOW, SOME_FAILED, SubmissionFailed
 from league.features.grade.sandboxed import REPEATED, GradingOrder, Grounds, SandboxBroken
 from league.features.grade.submissions import Submission, copy
-from league.hosting import players
+from league.hosting.member import players
 from league.terminal import CommandError
 
 QUALIFYING: Final = 4

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from league.features.experiments.plan import game_named
+from league.features.experiments.playing.plan import game_named
 from league.features.grade.grading import GradedRow
 from league.features.grade.sandboxed import GradingOrder
 from league.features.records.exports import table

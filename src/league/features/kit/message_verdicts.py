@@ -12,10 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from league.games import report_judging
-from league.protocol.envelope import STRICT, Reading, Unsealed, unseal
 from league.protocol.errors import PeerError, Violation, read_foreign
-from league.protocol.exchanges import Role, speakers
-from league.protocol.jsonrpc import (
+from league.protocol.message.envelope import STRICT, Reading, Unsealed, unseal
+from league.protocol.message.exchanges import Role, speakers
+from league.protocol.message.judge import ENVELOPE
+from league.protocol.message.messages import MESSAGES, MatchResultReport
+from league.protocol.wire.jsonrpc import (
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
     BadRequestError,
@@ -24,9 +26,7 @@ from league.protocol.jsonrpc import (
     read_call,
     too_large,
 )
-from league.protocol.judge import ENVELOPE
-from league.protocol.messages import MESSAGES, MatchResultReport
-from league.protocol.strict_json import parse
+from league.protocol.wire.strict_json import parse
 
 _ERROR_NAME = re.compile("[A-Z]+(?:_[A-Z]+)*")
 _ERROR_TYPES = ("LEAGUE_ERROR", "GAME_ERROR")

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from league.features.kit.message_verdicts import judge
-    from league.protocol.envelope import Reading
+    from league.protocol.message.envelope import Reading
 
     verdict = judge(_read(args.file), Reading(args.profile))
     document = _as_json(verdict, with_deviations=args.profile == "compat")

@@ -1,8 +1,8 @@
 """Every agent is an MCP server, and assistants can follow a league and play in it.
 
-What an agent offers is a set of **tables** (`tables.ServerTables`): `manager_offer.py` makes those of a manager,
-`member_offer.py` those of players and referees, with the tools of `offered_turns.py` for a player that is played over
-MCP. A table knows nothing of HTTP, of versions of MCP, or of the official package `mcp`.
+What an agent offers is a set of **tables** (`tables.ServerTables`): `offers/manager_offer.py` makes those of a manager,
+`offers/member_offer.py` those of players and referees, with the tools of `offers/offered_turns.py` for a player that is
+played over MCP. A table knows nothing of HTTP, of versions of MCP, or of the official package `mcp`.
 
 The tables become a **server** of the package (`server.py`). An **endpoint** (`endpoint.py`) runs it over HTTP, in the
 two eras of MCP: up to 2025-11-25 a client greets us and may have a session; since 2026-07-28 each request stands for
@@ -33,7 +33,7 @@ FEATURE = Feature(
         StrategyRow(
             "mcp",
             "whoever is connected over MCP",
-            "league.features.mcp.offered_turns:entrant",
+            "league.features.mcp.offers.offered_turns:entrant",
             needs_server=True,
         ),
     ),

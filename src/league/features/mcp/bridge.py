@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from league.gateway.tools import NO_SESSION, Session, greeted
+from league.gateway.readers.tools import NO_SESSION, Session, greeted
 from league.protocol.safe_text import excerpt
 from league.terminal.addresses import split_http
 

@@ -27,7 +27,7 @@ configure = add_operator_options
 
 def run(args: argparse.Namespace) -> int:
     from league.features.mcp.bridge import Bridge, written_to
-    from league.hosting.kept_secrets import ADMIN_TOKEN, PLAYER_KEY
+    from league.hosting.manager.kept_secrets import ADMIN_TOKEN, PLAYER_KEY
 
     url = manager_url(args.manager)
     key = None if args.state else PLAYER_KEY.given_to_command(None)

@@ -13,9 +13,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from league.calling.rate_limit import Rate, RateLimiter
-from league.protocol import jsonrpc
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
+from league.protocol.message.exchanges import Role
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError
 from league.transport import mcp_door
 from league.transport.http import (
     Answer,
@@ -74,10 +74,10 @@ def open_door(host: HostedAgent) -> McpDoor:
 def _tables_of(host: HostedAgent) -> ServerTables:
     if host.running.speaker.role is Role.MANAGER:
         # This imports the reports in words, which a manager without clients never needs.
-        from league.features.mcp.manager_offer import LeagueOffer
+        from league.features.mcp.offers.manager_offer import LeagueOffer
 
         return LeagueOffer(host).tables()
-    from league.features.mcp.member_offer import member_tables
+    from league.features.mcp.offers.member_offer import member_tables
     from league.features.mcp.tables import MemberTools
 
     tools = host.tools

@@ -13,17 +13,17 @@ from typing import Any
 
 from msgspec import inspect as ms
 
-from league.protocol.consistency import (
+from league.protocol.endpoints import URL_MAX
+from league.protocol.message.consistency import (
     MAX_CONCURRENT_MATCHES,
     MAX_ROWS,
     MOST_CONCURRENT_MATCHES,
     TABLES,
 )
-from league.protocol.endpoints import URL_MAX
-from league.protocol.exchanges import Role, speakers
-from league.protocol.fields import JOINERS, NAME_MAX, QUERY_TYPES, UNSEEN
-from league.protocol.judge import FieldSpec, peel, place_of, specs
-from league.protocol.messages import MESSAGES
+from league.protocol.message.exchanges import Role, speakers
+from league.protocol.message.fields import JOINERS, NAME_MAX, QUERY_TYPES, UNSEEN
+from league.protocol.message.judge import FieldSpec, peel, place_of, specs
+from league.protocol.message.messages import MESSAGES
 from league.protocol.versions import SEMVER_PATTERN
 
 Schema = dict[str, Any]

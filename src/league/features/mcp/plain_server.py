@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from league.features.mcp.tables import McpCaller, Object, ServerTables
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import family_of
-from league.protocol.jsonrpc import Id, RpcCall
+from league.protocol.message.exchanges import family_of
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import Id, RpcCall
 from league.transport.http import Response
 from league.transport.mcp_door import INITIALIZE, VERSIONS
 

@@ -1,16 +1,22 @@
 """Players that ask somebody else: a person, a language model, a program, an MCP server, or an A2A agent.
 
 `asking.py` is the player that asks. It has one prompt (`prompts.py`), one reader of answers (`reading.py`), one record
-of what was said (`conversations.py`), and a transport: `chat.py` asks a model, `program.py` a program, `mcp_server.py`
-a server, `a2a_agent.py` an agent.
-`connecting.py` makes such a player for the command line, `scripting.py` for scripts.
+of what was said (`conversations.py`), and a transport: `asked/chat.py` asks a model, `asked/program.py` a program,
+`asked/mcp_server.py` a server, `asked/a2a_agent.py` an agent. `connecting.py` makes such a player for the command line,
+`scripting.py` for scripts.
 """
 
 from __future__ import annotations
 
 from league.rows import ExportRow, Feature, ScriptRow, StrategyRow
 
-PUBLIC = ("asking", "chat", "conversations", "mcp_server", "transports")
+PUBLIC = (
+    "asked.chat",
+    "asked.mcp_server",
+    "asked.transports",
+    "asking",
+    "conversations",
+)
 """The modules that other packages may import."""
 
 FEATURE = Feature(

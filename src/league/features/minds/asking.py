@@ -28,12 +28,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from league.features.minds import conversations
-from league.features.minds.cache import AnswerCache
-from league.features.minds.conversations import Conversation, Exchange
-from league.features.minds.prompts import Prompt, correction
-from league.features.minds.reading import ReplyReading, mentions, reading_of
-from league.features.minds.spending import Budget
-from league.features.minds.transports import (
+from league.features.minds.asked.transports import (
     CHOICE,
     EMPTY,
     LATE,
@@ -48,8 +43,13 @@ from league.features.minds.transports import (
     Transport,
     Trouble,
 )
+from league.features.minds.cache import AnswerCache
+from league.features.minds.conversations import Conversation, Exchange
+from league.features.minds.prompts import Prompt, correction
+from league.features.minds.reading import ReplyReading, mentions, reading_of
+from league.features.minds.spending import Budget
 from league.player.strategies import Considered, NoChoice, Turn
-from league.protocol.experiment import Conditions, Provenance
+from league.protocol.message.experiment import Conditions, Provenance
 from league.terminal import CommandError, console
 
 FIRST_PAUSE_S: Final = 0.5

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from league.features.minds.transports import Answer, Document
+from league.features.minds.asked.transports import Answer, Document
 from league.terminal import USAGE, CommandError
 
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"

@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Final
 
 from league.agent.sources import Clock
-from league.features.minds import mcp_server
-from league.features.minds.a2a_agent import AskedAgent
+from league.features.minds.asked import mcp_server
+from league.features.minds.asked.a2a_agent import AskedAgent
+from league.features.minds.asked.chat import ProviderOfModels, request_fields
+from league.features.minds.asked.program import AnsweringProgram
+from league.features.minds.asked.transports import Transport
 from league.features.minds.asking import AskingPlayer, Time
 from league.features.minds.cache import AnswerCache
-from league.features.minds.chat import ProviderOfModels, request_fields
 from league.features.minds.model_options import ModelOptions
-from league.features.minds.program import AnsweringProgram
 from league.features.minds.prompts import PROMPT, Prompt
 from league.features.minds.spending import Budget, Price, price_in
-from league.features.minds.transports import Transport
 from league.games import registry
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import Entrant
-from league.protocol.experiment import written
+from league.hosting.member.players import Entrant
+from league.hosting.settings.player_options import PlayerOptions
+from league.protocol.message.experiment import written
 from league.terminal import USAGE, CommandError
 
 CORRECTIONS: Final = 1

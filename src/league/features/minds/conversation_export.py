@@ -19,8 +19,8 @@ import msgspec
 from league.events import ConversationKept, ResultAccepted
 from league.features.minds import conversations
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import provenance_in
-from league.reports.journals import Journals
+from league.manager.state.ledger import provenance_in
+from league.reading.journals import Journals
 from league.terminal import CommandError
 
 NAME: Final = "conversations"

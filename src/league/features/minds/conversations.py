@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from league.features.minds.transports import Answer, Trouble
+from league.features.minds.asked.transports import Answer, Trouble
 from league.protocol.safe_text import without_tokens
 
 LONGEST_REPLY: Final = 65_536

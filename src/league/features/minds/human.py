@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import Entrant
+from league.hosting.member.players import Entrant
+from league.hosting.settings.player_options import PlayerOptions
 from league.player.strategies import Turn
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from league.hosting.options import NUMBER, TEXT, WHOLE, option
-from league.hosting.player_options import PlayerOptions
+from league.hosting.settings.options import NUMBER, TEXT, WHOLE, option
+from league.hosting.settings.player_options import PlayerOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from string import Template
 from typing import Final
 
+from league.features.minds.asked.transports import Message
 from league.features.minds.reading import read_answer as read_answer
-from league.features.minds.transports import Message
 from league.player.history import PastMatch
 from league.player.strategies import Turn
 

@@ -20,17 +20,17 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from league.features.minds.asked.chat import KEY_VARIABLE, ProviderOfModels, request_fields
+from league.features.minds.asked.transports import Transport
 from league.features.minds.asking import AskingPlayer, Time
 from league.features.minds.cache import AnswerCache
-from league.features.minds.chat import KEY_VARIABLE, ProviderOfModels, request_fields
 from league.features.minds.connecting import CORRECTIONS, entrant_of, transport_for
 from league.features.minds.prompts import PROMPT, Prompt
 from league.features.minds.spending import Budget, Price
-from league.features.minds.transports import Transport
 from league.games import registry
-from league.hosting.players import Entrant
+from league.hosting.member.players import Entrant
 from league.player.strategies import Considered, NoChoice, Turn
-from league.protocol.experiment import Provenance
+from league.protocol.message.experiment import Provenance
 from league.terminal import CommandError
 
 AT_ONCE: Final = 8

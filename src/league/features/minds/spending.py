@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from league.features.minds.transports import Usage
+from league.features.minds.asked.transports import Usage
 from league.terminal import USAGE, CommandError
 
 A_MILLION: Final = 1_000_000

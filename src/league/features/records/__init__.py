@@ -12,7 +12,7 @@ PUBLIC = (
     "letter_words",
     "live_facts",
     "match_facts",
-    "shared_files",
+    "shared.shared_files",
     "timeline",
 )
 """The modules that other packages may import."""
@@ -25,7 +25,7 @@ FEATURE = Feature(
         CommandRow("explain", "Watch and understand", "league.features.records.explain_command"),
         CommandRow("prune", "Run a league", "league.features.records.prune_command"),
         CommandRow("export", "Audit", "league.features.records.export_command"),
-        FollowerRow("league.features.records.sharing:open_shared"),
+        FollowerRow("league.features.records.shared.sharing:open_shared"),
         ExportRow(
             "shared",
             "the files of section 13.10, one for each match",

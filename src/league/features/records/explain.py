@@ -33,8 +33,8 @@ from league.features.records.match_facts import Ending, MatchFacts, reported_cho
 from league.features.records.timeline import TimelineAttempt, timeline
 from league.games import draw
 from league.games.contract import LOSS_POINTS, WIN_POINTS
-from league.manager.ledger import provenance_in
-from league.reports.evidence_words import basis_in, basis_words
+from league.manager.state.ledger import provenance_in
+from league.reading.evidence_words import basis_in, basis_words
 
 VERDICT = "Verdict: "
 """The line with the outcome begins with this."""

@@ -57,7 +57,7 @@ def _facts(args: argparse.Namespace) -> MatchFacts:
 
 def _in_journals(args: argparse.Namespace) -> MatchFacts | None:
     from league.features.records.match_facts import facts_of
-    from league.reports.journals import read_journals
+    from league.reading.journals import read_journals
 
     return facts_of(args.match_id, read_journals(args.journal, args.match_id))
 

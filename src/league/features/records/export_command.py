@@ -30,8 +30,8 @@ def _configure_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from league.features.records.shared_files import ExportError, write_file, write_files
-    from league.reports.journals import read_journals, replay
+    from league.features.records.shared.shared_files import ExportError, write_file, write_files
+    from league.reading.journals import read_journals, replay
 
     row = next(row for row in rows.every(ExportRow) if row.format == args.format)
     export: Callable[..., Files] = rows.load(row.export)

@@ -14,18 +14,18 @@ import msgspec
 from msgspec import structs
 
 from league.events import ResultAccepted
-from league.features.records import shared_files
-from league.features.records.file_folds import ManagerFiles
 from league.features.records.letter_words import clean
 from league.features.records.match_facts import points_of, reported_choices
-from league.features.records.shared_files import File
+from league.features.records.shared import shared_files
+from league.features.records.shared.file_folds import ManagerFiles
+from league.features.records.shared.shared_files import File
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
+from league.manager.state.ledger import ScheduledMatch
 from league.protocol import timestamps
-from league.reports import views
-from league.reports.journals import Journals
-from league.reports.models import ModelPlay, models
-from league.reports.views import Object
+from league.reading import views
+from league.reading.journals import Journals
+from league.reading.models import ModelPlay, models
+from league.reading.views import Object
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Characters that make a cell a formula in a spreadsheet, the last four in East Asian ones."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from league.protocol.exchanges import REPLY_TYPES
+from league.protocol.message.exchanges import REPLY_TYPES
 from league.protocol.safe_text import mask, without_tokens
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 LONGEST_BODY: Final = 10_240
 LONGEST_QUOTE: Final = 300

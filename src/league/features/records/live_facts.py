@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from league.events import Event, ResultAccepted
 from league.features.records.match_facts import FactSource, MatchFacts, bare_facts, with_accounts
-from league.hosting.manager_api import journal_of
+from league.hosting.manager.manager_api import journal_of
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
-from league.reports.journals import Journals, RefereeJournal, letters_beside, players_beside, records_of
+from league.reading.journals import Journals, RefereeJournal, letters_beside, players_beside, records_of
 from league.storage.reading import JournalReader
 
 

@@ -21,11 +21,11 @@ from typing import Any
 from league import events as e
 from league.games.contract import LOSS_POINTS, WIN_POINTS
 from league.machine import LiveMatch
-from league.manager.leases import lease_s
-from league.manager.ledger import Ledger, MatchStatus, ResultInForce
-from league.reports.journals import Journals, RefereeJournal, records_of
+from league.manager.staffing.leases import lease_s
+from league.manager.state.ledger import Ledger, MatchStatus, ResultInForce
+from league.reading.journals import Journals, RefereeJournal, records_of
 from league.storage.notices import UNFIT, JournalError
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 Ending = e.ResultAccepted | e.MatchDecided
 """A result as the manager accepted it, or as the referee decided it."""

@@ -20,8 +20,8 @@ from league.terminal.tables import counted, plain
 
 if TYPE_CHECKING:
     from league.events import Event
-    from league.storage.pruning import Pruning
     from league.storage.reading import JournalReader
+    from league.storage.transcripts.pruning import Pruning
     from league.storage.urls import Place
 
 DAY_S = 86400.0
@@ -116,7 +116,7 @@ def _unsettled_matches(journals: Iterable[JournalReader]) -> frozenset[str]:
 
 def _unsettled_in(place: Place, events: Sequence[Event]) -> Iterator[str]:
     from league.events import LeagueCreated
-    from league.reports.journals import manager_after
+    from league.reading.journals import manager_after
 
     if not events or not isinstance(events[0], LeagueCreated):
         yield from _open_at_member(events)

@@ -34,12 +34,12 @@ from league.features.records.broken_clauses import (
     violated,
 )
 from league.features.records.match_facts import MatchFacts
-from league.manager.ledger import Basis
-from league.protocol.exchanges import EXCHANGES
+from league.manager.state.ledger import Basis
+from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.safe_text import without_tokens
+from league.reading.evidence_words import basis_words
 from league.referee.match import DECLINED
-from league.reports.evidence_words import basis_words
-from league.storage.transcript import LetterNote
+from league.storage.transcripts.transcript import LetterNote
 
 MANAGER = "manager"
 _CAUSE = 0

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from league.rows import CommandRow, Feature, SectionRow, ViewRow
 
-PUBLIC = ("analysis", "findings", "observations", "points", "sequential", "strata", "tournaments")
+PUBLIC = (
+    "analysis",
+    "findings",
+    "methods.points",
+    "methods.sequential",
+    "methods.strata",
+    "observations",
+    "tournaments",
+)
 """The modules that other packages may import."""
 
 FEATURE = Feature(

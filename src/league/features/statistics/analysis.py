@@ -8,11 +8,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from league.features.statistics.chance import SURE, holm, uniform
-from league.features.statistics.favouritism import favouritism
 from league.features.statistics.findings import LeagueStatistics, PlayerPoints, RatingTable, RefereeDraws
+from league.features.statistics.methods.chance import SURE, holm, uniform
+from league.features.statistics.methods.favouritism import favouritism
+from league.features.statistics.methods.points import margin_table, points_table
 from league.features.statistics.observations import Observations
-from league.features.statistics.points import margin_table, points_table
 from league.features.statistics.statistics_words import EXPLAINED
 from league.games import registry
 from league.games.contract import Measure
@@ -73,7 +73,7 @@ def rate(observations: Observations) -> RatingTable:
     """Rate the players. NumPy must be installed."""
     # The matrices of a league are small: on a busy machine several threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from league.features.statistics.rating import rating_table  # NumPy is an extra, and takes long to import
+    from league.features.statistics.methods.rating import rating_table  # NumPy is an extra, and takes long to import
 
     return rating_table(observations)
 

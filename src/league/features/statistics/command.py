@@ -14,7 +14,7 @@ from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
     from league.features.statistics.findings import Favouritism, LeagueStatistics, RatingTable, RefereeDraws
-    from league.reports.models import ModelPlay
+    from league.reading.models import ModelPlay
 
 EXAMPLE = examples(
     "league statistics",

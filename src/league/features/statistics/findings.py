@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from league.games.contract import Measure
-from league.reports.models import ModelPlay
+from league.reading.models import ModelPlay
 
 Interval = tuple[float, float]
 """The ends of a 95 % interval."""

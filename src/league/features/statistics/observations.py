@@ -16,8 +16,8 @@ import msgspec
 from league.events import ResultAccepted, WalkoverDecided
 from league.features.statistics.findings import LeftOut, Record
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import ScheduledMatch
-from league.reports.models import ModelPlay, models
+from league.manager.state.ledger import ScheduledMatch
+from league.reading.models import ModelPlay, models
 
 
 @dataclass(frozen=True, slots=True)

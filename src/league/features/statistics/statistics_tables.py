@@ -16,7 +16,7 @@ from league.features.statistics.findings import (
     RankRange,
     Record,
 )
-from league.reports.models import ModelPlay
+from league.reading.models import ModelPlay
 from league.terminal.tables import counted
 
 POINTS: Final[Mapping[str, str]] = {

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 
 from league.features.statistics.analysis import analyse, measure_of
-from league.features.statistics.chance import SURE, coin_tosses, holm
 from league.features.statistics.findings import Interval, LeagueStatistics, LeftOut, PlayerPoints
+from league.features.statistics.methods.chance import SURE, coin_tosses, holm
+from league.features.statistics.methods.strata import Z
 from league.features.statistics.observations import Observation, Observations, records_of
-from league.features.statistics.strata import Z
 from league.terminal import CommandError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]

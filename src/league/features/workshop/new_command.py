@@ -175,7 +175,7 @@ def _game_steps(folder: Path, name: str) -> Iterator[str]:
 
 def _name(chosen: str | None, folder: Path) -> str:
     """Return a name that managers accept. Two players of one league must not share a name."""
-    from league.protocol.fields import RULES
+    from league.protocol.message.fields import RULES
 
     problem_with = RULES["display_name"]
     if chosen is None:

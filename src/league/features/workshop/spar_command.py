@@ -14,7 +14,7 @@ from league.terminal import USAGE, Command, CommandError, add_json_option
 
 if TYPE_CHECKING:
     from league.features.workshop.sparring import SparringPlan
-    from league.hosting.players import Entrant
+    from league.hosting.member.players import Entrant
 
 EXAMPLE = """\
 examples:
@@ -124,7 +124,7 @@ def _game_of(endpoint: str) -> str:
 
 
 def _entrants(names: str) -> tuple[Entrant, ...]:
-    from league.hosting.players import load
+    from league.hosting.member.players import load
 
     return tuple(load(name.strip()) for name in names.split(","))
 

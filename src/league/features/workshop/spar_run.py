@@ -16,7 +16,7 @@ from league.features.workshop.sparring import SparringPlan, SparringWatcher, spa
 from league.features.workshop.sparring_manager import REFEREE_ID, SparringManager
 from league.features.workshop.sparring_matches import FriendlyMatch, Timing, friendly_match, guest_facts, trouble_in
 from league.features.workshop.sparring_report import SparringFinding, SparringReport, Summary, report
-from league.reports.journals import Journals, RefereeJournal, read_journals
+from league.reading.journals import Journals, RefereeJournal, read_journals
 from league.storage.notices import JournalError
 from league.terminal import CommandError, print_lines, print_result
 from league.terminal import tables as terminal

@@ -23,21 +23,22 @@ from league.agent.probing import probe
 from league.agent.recovery import LiveJournal
 from league.events import Event
 from league.features.workshop.sparring_manager import REFEREE_ID, Fixtures, SparringManager
-from league.hosting import players, referees, serving
-from league.hosting.options import defaults
-from league.hosting.player_options import PlayerOptions
-from league.hosting.players import Entrant, Seeding, StrategyRunner
-from league.hosting.referee_options import RefereeOptions
+from league.hosting import serving
+from league.hosting.member import players, referees
+from league.hosting.member.players import Entrant, Seeding, StrategyRunner
 from league.hosting.serving import Door, HostedAgent
+from league.hosting.settings.options import defaults
+from league.hosting.settings.player_options import PlayerOptions
+from league.hosting.settings.referee_options import RefereeOptions
 from league.letters import Speaker
 from league.machine import Address, Machine
 from league.player.strategies import BuiltIn
-from league.protocol import jsonrpc
-from league.protocol.envelope import Profile, Reading
-from league.protocol.exchanges import Role
-from league.protocol.fields import RULES
-from league.protocol.findings import Findings
-from league.protocol.tokens import MANAGER
+from league.protocol.message.envelope import Profile, Reading
+from league.protocol.message.exchanges import Role
+from league.protocol.message.fields import RULES
+from league.protocol.message.findings import Findings
+from league.protocol.signing.tokens import MANAGER
+from league.protocol.wire import jsonrpc
 from league.referee.desk import RefereeDesk
 from league.referee.match import Match
 from league.terminal import USAGE, CommandError

@@ -20,14 +20,14 @@ from typing import Any, Final
 from league.calling.delivery import Delivery
 from league.events import AgentRegistered, Bulletin, Pairing, ScheduleMade
 from league.machine import Address, Chance, Letter, Refusal
-from league.manager.broadcasts import Broadcasts
 from league.manager.league_manager import LeagueManager
-from league.manager.ledger import Ledger
-from league.manager.roster import FAULTS_THAT_SUSPEND, Member
-from league.manager.rounds import Rounds
-from league.protocol.envelope import Unsealed
+from league.manager.season.rounds import Rounds
+from league.manager.state.ledger import Ledger
+from league.manager.state.roster import FAULTS_THAT_SUSPEND, Member
+from league.manager.telling.broadcasts import Broadcasts
 from league.protocol.errors import PeerError
-from league.protocol.messages import LeagueRegisterRequest, RefereeRegisterRequest, RoundAnnouncement
+from league.protocol.message.envelope import Unsealed
+from league.protocol.message.messages import LeagueRegisterRequest, RefereeRegisterRequest, RoundAnnouncement
 from league.settings import LeagueSettings
 
 REFEREE_ID: Final = "REF01"

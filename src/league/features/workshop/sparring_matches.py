@@ -15,9 +15,9 @@ from typing import Final, Literal, NamedTuple
 from league import events as e
 from league.features.records.broken_clauses import cause_in, failure, named, question
 from league.features.records.match_facts import FactSource, MatchFacts, facts_of
-from league.protocol.exchanges import EXCHANGES
+from league.protocol.message.exchanges import EXCHANGES
+from league.reading.journals import Journals
 from league.referee.match import DECLINED
-from league.reports.journals import Journals
 
 Outcome = Literal["won", "drawn", "lost", "technical loss", "technical win"]
 CALLS: Final = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER")

@@ -27,12 +27,12 @@ from league.features.workshop.sparring_matches import (
     on_convention,
     timings_of,
 )
-from league.gateway.normalise import normalise_answer
-from league.protocol.envelope import Reading, unseal
+from league.gateway.readers.normalise import normalise_answer
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import decode_answer
-from league.reports.journals import Journals
+from league.protocol.message.envelope import Reading, unseal
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.wire.jsonrpc import decode_answer
+from league.reading.journals import Journals
 
 Cost = Literal["the match", "a retry or a correction", "nothing"]
 

@@ -1,1 +1,4 @@
-"""Signatures that anybody can check: Ed25519 over JSON in one spelling. Players sign choices, managers sign rounds."""
+"""Who said something: tokens in requests, and Ed25519 signatures of choices and rounds that anybody can check.
+
+Roles sign and check with it, and so do audits and the kit. It keeps no key and no token.
+"""

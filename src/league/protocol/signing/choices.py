@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from league.protocol.canonical_json import canonical
+from league.protocol.wire.canonical_json import canonical
 
 DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 LENGTH: Final = 86

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from msgspec import Struct, to_builtins
 from nacl.bindings import crypto_sign
 
-from league.protocol.canonical_json import canonical
 from league.protocol.signing.keys import is_public_key, is_signed, sign, signing_key, statement_bytes
+from league.protocol.wire.canonical_json import canonical
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 """The order of the group that signatures are computed in (RFC 8032, section 5.1)."""

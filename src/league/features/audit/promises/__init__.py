@@ -9,8 +9,8 @@ games, draws and tables is written here a second time (`rules`). Nor may a check
 """
 
 from league.features.audit.promises.checking import PROMISES, check
-from league.features.audit.promises.evidence import Evidence, RecordedCall, Recovery
-from league.features.audit.promises.promise_findings import PromiseFinding, PromiseReport
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall, Recovery
+from league.features.audit.promises.grounds.promise_findings import PromiseFinding, PromiseReport
 
 __all__ = [
     "PROMISES",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     Statement,
     attempt_of,
@@ -20,17 +20,17 @@ from league.features.audit.promises.event_history import (
     text,
     word_of,
 )
-from league.features.audit.promises.event_log import EventLog, log_of
-from league.features.audit.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.event_log import EventLog, log_of
+from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     call_at,
     event_at,
     no_manager_journal,
 )
 from league.features.audit.promises.secrecy import secrets_of
-from league.manager.address_reports import is_one_machine
-from league.protocol.tokens import MANAGER
+from league.manager.season.address_reports import is_one_machine
+from league.protocol.signing.tokens import MANAGER
 
 
 def _statements(evidence: Evidence) -> Mapping[tuple[str, str], list[Statement]]:

@@ -17,8 +17,8 @@ from league.features.audit.promises import (
     standings,
     verdicts,
 )
-from league.features.audit.promises.evidence import Evidence
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.features.audit.promises.grounds.promise_findings import (
     Promise,
     PromiseFinding,
     PromiseReport,

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     attempt_in,
     inner,
@@ -25,10 +25,10 @@ from league.features.audit.promises.event_history import (
     text,
     whole,
 )
-from league.features.audit.promises.evidence import Evidence, RecordedCall
-from league.features.audit.promises.promise_findings import Breach, call_at, event_at, no_traffic
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
+from league.features.audit.promises.grounds.promise_findings import Breach, call_at, event_at, no_traffic
 from league.features.audit.promises.results import is_readable, winner_in
-from league.protocol.tokens import MANAGER
+from league.protocol.signing.tokens import MANAGER
 
 REGISTRATIONS = {
     "LEAGUE_REGISTER_REQUEST": "player_id",

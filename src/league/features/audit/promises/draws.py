@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     attempt_of,
     game_of,
@@ -19,8 +19,8 @@ from league.features.audit.promises.event_history import (
     whole,
     word_of,
 )
-from league.features.audit.promises.evidence import Evidence, Object
-from league.features.audit.promises.promise_findings import Breach, call_at, event_at
+from league.features.audit.promises.grounds.evidence import Evidence, Object
+from league.features.audit.promises.grounds.promise_findings import Breach, call_at, event_at
 
 
 class _Draw(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league.features.audit.promises.event_history import is_over
-from league.features.audit.promises.evidence import Evidence
-from league.features.audit.promises.promise_findings import Breach
+from league.features.audit.promises.grounds.event_history import is_over
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.features.audit.promises.grounds.promise_findings import Breach
 
 AT_THE_END = "at the end"
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     attempt_of,
     has_technical_loss,
@@ -20,8 +20,8 @@ from league.features.audit.promises.event_history import (
     schedule_of,
     settings_of,
 )
-from league.features.audit.promises.evidence import Evidence
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import Evidence
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     breaches_in,
     no_manager_journal,

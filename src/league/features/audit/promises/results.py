@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     TABLE_CHANGES,
     Result,
     Slot,
@@ -19,14 +19,14 @@ from league.features.audit.promises.event_history import (
     whole,
     word_of,
 )
-from league.features.audit.promises.evidence import SAME_MOMENT_S, Evidence, RecordedCall
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, RecordedCall
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     breaches_in,
     event_at,
     no_manager_journal,
 )
-from league.protocol.tokens import MANAGER
+from league.protocol.signing.tokens import MANAGER
 
 # --- promise 2: a match has one result --------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     TABLE_CHANGES,
     Slot,
     is_introduction,
@@ -24,15 +24,15 @@ from league.features.audit.promises.event_history import (
     tables_of,
     whole,
 )
-from league.features.audit.promises.evidence import (
+from league.features.audit.promises.grounds.evidence import (
     ON_ITS_WAY_S,
     SAME_MOMENT_S,
     Evidence,
     RecordedCall,
 )
-from league.features.audit.promises.promise_findings import Breach, breaches_in, call_at
+from league.features.audit.promises.grounds.promise_findings import Breach, breaches_in, call_at
 from league.features.audit.promises.standings import updates_in
-from league.protocol.tokens import MANAGER
+from league.protocol.signing.tokens import MANAGER
 
 DECISIONS = (*TABLE_CHANGES, e.RoundFinished, e.RoundOpened)
 REPEATABLE = ("refused", "busy")

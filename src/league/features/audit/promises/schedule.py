@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Slot,
     is_introduction,
     members,
@@ -25,8 +25,8 @@ from league.features.audit.promises.event_history import (
     text,
     whole,
 )
-from league.features.audit.promises.evidence import Evidence, RecordedCall
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     breaches_at,
     call_at,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     Statement,
     attempt_of,
@@ -19,9 +19,9 @@ from league.features.audit.promises.event_history import (
     text,
     whole,
 )
-from league.features.audit.promises.evidence import SAME_MOMENT_S, Evidence, Object
-from league.features.audit.promises.promise_findings import Breach, call_at, no_referee_traffic
-from league.features.audit.promises.rules import SIMULTANEOUS
+from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
+from league.features.audit.promises.grounds.promise_findings import Breach, call_at, no_referee_traffic
+from league.features.audit.promises.grounds.rules import SIMULTANEOUS
 
 RESULTS = ("GAME_OVER", "MATCH_RESULT_REPORT")
 CALLS = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")

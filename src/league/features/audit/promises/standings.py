@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     inner,
     objects,
     of_kind,
@@ -19,8 +19,8 @@ from league.features.audit.promises.event_history import (
     text,
     whole,
 )
-from league.features.audit.promises.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     breaches_at,
     call_at,
@@ -28,7 +28,7 @@ from league.features.audit.promises.promise_findings import (
     no_manager_journal,
     no_traffic,
 )
-from league.features.audit.promises.rules import Row, ranked
+from league.features.audit.promises.grounds.rules import Row, ranked
 
 COLUMNS = Row._fields[1:]
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.event_history import (
+from league.features.audit.promises.grounds.event_history import (
     Attempt,
     attempt_in,
     attempt_of,
@@ -20,14 +20,14 @@ from league.features.audit.promises.event_history import (
     text,
     whole,
 )
-from league.features.audit.promises.evidence import Evidence, Object
-from league.features.audit.promises.promise_findings import (
+from league.features.audit.promises.grounds.evidence import Evidence, Object
+from league.features.audit.promises.grounds.promise_findings import (
     Breach,
     breaches_at,
     call_at,
     event_at,
 )
-from league.features.audit.promises.rules import (
+from league.features.audit.promises.grounds.rules import (
     WRITTEN_TWICE,
     CannotJudgeError,
     MatchOutcome,

@@ -23,7 +23,7 @@ from league.features.kit.driver.conventions import Object
 from league.features.kit.driver.templates import table
 from league.features.kit.driver.wire import RawRequest
 from league.protocol.errors import ERRORS
-from league.protocol.exchanges import EXCHANGES, family_of
+from league.protocol.message.exchanges import EXCHANGES, family_of
 
 MANAGER: Final = "manager"
 REFEREE: Final = "referee"

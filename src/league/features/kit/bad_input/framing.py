@@ -21,7 +21,7 @@ from league.features.kit.bad_input.cases import (
 )
 from league.features.kit.driver.templates import filled
 from league.features.kit.driver.wire import RawRequest
-from league.protocol.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT, MESSAGE_LIMIT
 
 PING: Final = encoded(call_of({}, "ping")).decode()
 USUAL: Final[Fields] = {

@@ -34,7 +34,7 @@ from league.features.kit.driver.messages import LEAGUE
 from league.features.kit.driver.record import Arrival, Probe
 from league.features.kit.driver.server import HOSTED
 from league.features.kit.driver.wire import RawRequest, send_request
-from league.protocol import tokens
+from league.protocol.signing import tokens
 
 START_S: Final = 20.0
 """How long a league may take to give the kit's referee its match once everybody has registered."""

@@ -30,9 +30,9 @@ from league.features.kit.bad_input.cases import (
 )
 from league.features.kit.driver.templates import filled, with_words
 from league.features.kit.driver.wire import RawRequest
-from league.protocol import tokens
-from league.protocol.exchanges import EXCHANGES, REPLY_TYPES, Role
-from league.protocol.messages import AMONG_OURS, MESSAGES
+from league.protocol.message.exchanges import EXCHANGES, REPLY_TYPES, Role
+from league.protocol.message.messages import AMONG_OURS, MESSAGES
+from league.protocol.signing import tokens
 
 FILE: Final = "bad_input.json"
 META: Final = {"LEAGUE_REGISTER_REQUEST": "player_meta", "REFEREE_REGISTER_REQUEST": "referee_meta"}

@@ -23,10 +23,10 @@ from league.features.kit.checks.outcome import (
 from league.features.kit.driver.record import Probe, RunRecord
 from league.features.kit.driver.templates import fields_of
 from league.protocol import timestamps
-from league.protocol.envelope import STRICT, unseal
 from league.protocol.errors import Violation
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import ACKS, MESSAGES
+from league.protocol.message.envelope import STRICT, unseal
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import ACKS, MESSAGES
 
 ENVELOPE = ("protocol", "sender", "timestamp", "conversation_id")
 OF_MEMBERS = ("player_id", "sender", "auth_token")

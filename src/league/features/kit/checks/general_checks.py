@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from league.features.kit.checks.outcome import Check, CheckOutcome, broken, each, kept, own_id, untestable
 from league.features.kit.driver.messages import LEAGUE, REFEREE
 from league.features.kit.driver.record import QUESTIONS, Probe, RegisteredAgent, RunRecord, tokens_known
-from league.protocol import timestamps, tokens
-from league.protocol.jsonrpc import MESSAGE_LIMIT
+from league.protocol import timestamps
+from league.protocol.signing import tokens
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 
 WRITTEN_LENGTH = len("2025-06-01T10:00:00Z")
 TIMES = ("timestamp", "arrival_timestamp")

@@ -19,8 +19,8 @@ from league.features.kit.checks.outcome import (
 )
 from league.features.kit.driver.record import Arrival, Probe, RunRecord
 from league.machine import Failure
-from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
-from league.protocol.judge import shown
+from league.protocol.message.exchanges import EXCHANGES, REPLY_TYPES
+from league.protocol.message.judge import shown
 
 
 def in_time(record: RunRecord, check: Check) -> CheckOutcome:

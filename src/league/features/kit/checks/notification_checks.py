@@ -17,8 +17,8 @@ from league.features.kit.checks.outcome import (
 )
 from league.features.kit.driver.record import Probe, RunRecord
 from league.machine import Failure
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.judge import shown
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.judge import shown
 
 ECHOED = ("round_id", "match_id")
 

@@ -19,8 +19,8 @@ from typing import Final, TypeVar
 from league.features.kit.driver.record import Arrival, Probe, RunRecord
 from league.machine import Failure
 from league.protocol.errors import ERRORS
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.messages import ACKS
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.messages import ACKS
 
 Evidence = Probe | Arrival
 MOST_EVIDENCE = 3

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from league.features.kit.driver.record import Probe, RunRecord
 from league.gateway import forms
-from league.gateway.understanding import quoted
+from league.gateway.readers.understanding import quoted
 from league.letters import read_answer
-from league.protocol.envelope import Reading, unseal
-from league.protocol.jsonrpc import MESSAGE_LIMIT
-from league.protocol.messages import ChooseParityResponse, GameJoinAck, Message
+from league.protocol.message.envelope import Reading, unseal
+from league.protocol.message.messages import ChooseParityResponse, GameJoinAck, Message
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 
 COMPAT: Final = Reading("compat")
 CHOICES: Final = ("even", "odd")

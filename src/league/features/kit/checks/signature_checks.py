@@ -14,7 +14,7 @@ from league.features.kit.checks.outcome import Check, CheckOutcome, broken, kept
 from league.features.kit.driver.conventions import Object
 from league.features.kit.driver.messages import LEAGUE, MANAGER_KEY
 from league.features.kit.driver.record import Probe, RegisteredAgent, RunRecord
-from league.protocol.judge import shown
+from league.protocol.message.judge import shown
 from league.protocol.signing.choices import ChoicesStatement, chained
 from league.protocol.signing.keys import is_signed, statement_bytes
 

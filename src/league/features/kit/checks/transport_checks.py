@@ -22,8 +22,8 @@ from league.features.kit.driver.conventions import DOCUMENTED
 from league.features.kit.driver.record import NO_ENDPOINT, AnswerPlace, Arrival, Probe, RunRecord
 from league.machine import Failure
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import message_type_of
-from league.protocol.judge import shown
+from league.protocol.message.exchanges import message_type_of
+from league.protocol.message.judge import shown
 
 SPEAKS: Final[Mapping[Convention, str]] = {
     Convention.TOOLS: "this player takes only MCP's tools/call",

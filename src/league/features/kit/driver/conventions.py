@@ -15,21 +15,22 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from league import letters
-from league.gateway import forms, tools
-from league.gateway.normalise import normalise_request
-from league.gateway.registrations import registration_of
-from league.gateway.tools import NO_SESSION, Session, Tool
-from league.protocol import tokens
+from league.gateway import forms
+from league.gateway.readers import tools
+from league.gateway.readers.normalise import normalise_request
+from league.gateway.readers.registrations import registration_of
+from league.gateway.readers.tools import NO_SESSION, Session, Tool
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed
-from league.protocol.exchanges import EXCHANGES, Role
-from league.protocol.jsonrpc import (
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import EXCHANGES, Role
+from league.protocol.message.parts import MoveRequest
+from league.protocol.signing import tokens
+from league.protocol.wire.jsonrpc import (
     MANAGER_LIMIT,
     TOOLS_CALL,
     BadRequestError,
     decode_call,
 )
-from league.protocol.parts import MoveRequest
 
 Object = dict[str, Any]
 """A JSON object (Any: whatever agents say)."""

@@ -37,7 +37,7 @@ from league.features.kit.driver.server import MANAGER, REFEREE, KitServer, new_t
 from league.features.kit.driver.templates import fields_of
 from league.features.kit.driver.wire import RawRequest, RawResponse, send_request
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
+from league.protocol.message.exchanges import EXCHANGES
 
 PROBE_S: Final = 10.0
 """The time limit of requests that have none of their own (`ping`, wrong requests)."""

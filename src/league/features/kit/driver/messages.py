@@ -15,8 +15,9 @@ from typing import Any
 from league.features.kit.driver import draws
 from league.features.kit.driver.conventions import Object
 from league.features.kit.driver.templates import table, with_words
-from league.protocol import timestamps, tokens
-from league.protocol.exchanges import EXCHANGES
+from league.protocol import timestamps
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.signing import tokens
 from league.protocol.versions import KIT_LEAGUE as LEAGUE
 from league.protocol.versions import PROTOCOL
 

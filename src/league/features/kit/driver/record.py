@@ -23,15 +23,16 @@ from typing import Any, Final
 from league.features.kit.driver.conventions import Object, move_in
 from league.features.kit.driver.templates import fields_of
 from league.features.kit.driver.wire import RawResponse
-from league.gateway import forms, normalise, understanding
+from league.gateway import forms
+from league.gateway.readers import normalise, understanding
 from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.findings import Findings
-from league.protocol.jsonrpc import RpcAnswer, is_int
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.message.findings import Findings
 from league.protocol.signing.keys import is_public_key
-from league.protocol.strict_json import parse
+from league.protocol.wire.jsonrpc import RpcAnswer, is_int
+from league.protocol.wire.strict_json import parse
 
 NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415, 501)
 """Statuses of a server that takes no messages at this address."""

@@ -34,11 +34,12 @@ from league.features.kit.driver.record import OPPONENT, Arrival, RegisteredAgent
 from league.features.kit.driver.templates import fields_of
 from league.gateway.forms import halved, tool_result
 from league.letters import write_bad_request
-from league.protocol import timestamps, tokens
+from league.protocol import timestamps
 from league.protocol.errors import ERRORS, Family, PeerError
-from league.protocol.exchanges import EXCHANGES, REPLY_TYPES
-from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT, TOOLS_CALL, BadRequestError
+from league.protocol.message.exchanges import EXCHANGES, REPLY_TYPES
+from league.protocol.signing import tokens
 from league.protocol.versions import PROTOCOL
+from league.protocol.wire.jsonrpc import ENVELOPED, MANAGER_LIMIT, TOOLS_CALL, BadRequestError
 
 UNUSUAL_ID: Final = "kit-player-7f"
 """An id of a kind that other managers give (REGISTER.takes_any_id)."""

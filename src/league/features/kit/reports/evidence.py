@@ -11,8 +11,8 @@ from league.features.kit.checks.outcome import CheckOutcome, Evidence, Verdict
 from league.features.kit.driver.record import Probe, RunRecord, tokens_known
 from league.features.kit.runner import CheckReport, CheckResult
 from league.protocol.safe_text import escaped
+from league.protocol.signing.tokens import masked
 from league.protocol.timestamps import write
-from league.protocol.tokens import masked
 
 MOST: Final = 2000
 """Maximum number of characters that are shown of a body."""

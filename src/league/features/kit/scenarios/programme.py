@@ -33,11 +33,11 @@ from league.features.kit.driver.messages import EVEN_ODD, number_in
 from league.features.kit.driver.record import Probe
 from league.features.kit.driver.templates import with_words
 from league.features.kit.scenarios import malformed, registering, signing
-from league.gateway import tools
+from league.gateway.readers import tools
 from league.machine import Failure
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import ENVELOPED, MANAGER_LIMIT
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.wire.jsonrpc import ENVELOPED, MANAGER_LIMIT
 from league.transport.http_client import HttpClient
 
 Scenario = Callable[[Kit], Awaitable[None]]

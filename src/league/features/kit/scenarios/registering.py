@@ -7,8 +7,8 @@ from typing import Final
 
 from league.features.kit.driver.kit import Kit
 from league.features.kit.driver.record import Arrival, RegisteredAgent
-from league.protocol import tokens
 from league.protocol.safe_text import escaped
+from league.protocol.signing import tokens
 
 REQUEST: Final = "LEAGUE_REGISTER_REQUEST"
 WATCH_REJECTED_S: Final = 5.0

@@ -14,10 +14,10 @@ from typing import Any
 from league.gateway import forms
 from league.gateway.words import USUAL_PATH, Post
 from league.letters import HttpReply
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import EXCHANGES
-from league.protocol.jsonrpc import BadRequestError, RpcCall
+from league.protocol.message.exchanges import EXCHANGES
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError, RpcCall
 
 UNKNOWN_METHOD = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
 _NO_SESSION = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Bad Request: no valid session"}}'

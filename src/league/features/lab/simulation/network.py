@@ -16,16 +16,16 @@ from msgspec import structs
 
 from league import letters
 from league.agent.pump import Call
-from league.features.audit.promises.evidence import CallOutcome, RecordedCall
+from league.features.audit.promises.grounds.evidence import CallOutcome, RecordedCall
 from league.features.lab.simulation.faults import Travel
-from league.features.lab.simulation.misbehaviour import MATCH_CALLS, Misanswer
+from league.features.lab.simulation.misconduct.misbehaviour import MATCH_CALLS, Misanswer
 from league.gateway import forms
 from league.gateway.words import Exchange, Post
 from league.letters import HttpReply
 from league.machine import Failure, Ping
-from league.protocol import jsonrpc
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
+from league.protocol.message.exchanges import Role
+from league.protocol.wire import jsonrpc
 
 if TYPE_CHECKING:
     from league.features.lab.simulation.node import Node

@@ -16,7 +16,7 @@ from msgspec import structs
 from league import letters
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
-from league.features.audit.promises.evidence import Recovery
+from league.features.audit.promises.grounds.evidence import Recovery
 from league.features.lab.simulation.faults import Moment
 from league.features.lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 from league.gateway.giving import METHODS
@@ -33,12 +33,12 @@ from league.machine import (
     Operate,
     Ping,
 )
-from league.protocol import jsonrpc
 from league.protocol.conventions import Convention
-from league.protocol.envelope import Reading, Unsealed
 from league.protocol.errors import PeerError
-from league.protocol.exchanges import Role
-from league.protocol.jsonrpc import BadRequestError
+from league.protocol.message.envelope import Reading, Unsealed
+from league.protocol.message.exchanges import Role
+from league.protocol.wire import jsonrpc
+from league.protocol.wire.jsonrpc import BadRequestError
 from league.storage.journal import MemoryJournal
 
 if TYPE_CHECKING:

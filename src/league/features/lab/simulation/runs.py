@@ -13,9 +13,9 @@ from typing import Literal, TypeVar
 
 from league.events import LeagueSettings
 from league.features.audit.promises import PromiseFinding, check
-from league.features.audit.promises.event_history import in_force
+from league.features.audit.promises.grounds.event_history import in_force
 from league.features.lab.simulation.faults import KINDS
-from league.features.lab.simulation.rewriting import unnoticed
+from league.features.lab.simulation.misconduct.rewriting import unnoticed
 from league.features.lab.simulation.world import World
 from league.terminal import CommandError
 from league.workers import worker_pool

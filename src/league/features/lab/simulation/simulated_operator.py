@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from league.machine import Failure, Operate
-from league.manager.rounds import FEWEST_PLAYERS
+from league.manager.season.rounds import FEWEST_PLAYERS
 
 if TYPE_CHECKING:
     from league.features.lab.simulation.world import World

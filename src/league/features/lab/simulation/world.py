@@ -26,16 +26,16 @@ from league.events import (
     Event,
     LeagueSettings,
 )
-from league.features.audit.promises.evidence import Evidence, SimulatorFacts
+from league.features.audit.promises.grounds.evidence import Evidence, SimulatorFacts
 from league.features.lab.simulation.agenda import EPOCH, Agenda
-from league.features.lab.simulation.cheats import Cheats
-from league.features.lab.simulation.culprits import Culprits
 from league.features.lab.simulation.faults import Faults, Moment
 from league.features.lab.simulation.foreign import ForeignServer
+from league.features.lab.simulation.misconduct.cheats import Cheats
+from league.features.lab.simulation.misconduct.culprits import Culprits
+from league.features.lab.simulation.misconduct.rogues import Rogues
 from league.features.lab.simulation.network import Network
 from league.features.lab.simulation.node import Node
 from league.features.lab.simulation.power import PowerCuts
-from league.features.lab.simulation.rogues import Rogues
 from league.features.lab.simulation.simulated_operator import Operator
 from league.gateway.book import PeerBook
 from league.gateway.giving import METHODS, GatewayGiving
@@ -45,9 +45,9 @@ from league.machine import Ask, Machine
 from league.manager.league_manager import LeagueManager
 from league.player.competitor import Competitor
 from league.protocol.conventions import Convention
-from league.protocol.exchanges import Role
-from league.protocol.parts import PlayerMeta, RefereeMeta
-from league.protocol.tokens import MANAGER
+from league.protocol.message.exchanges import Role
+from league.protocol.message.parts import PlayerMeta, RefereeMeta
+from league.protocol.signing.tokens import MANAGER
 from league.referee.desk import RefereeDesk
 
 ENROLMENT_KEY = "what the manager and its own referees know"

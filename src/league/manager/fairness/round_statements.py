@@ -1,0 +1,49 @@
+"""What the manager signs at the end of a round: everything that became true since its statement before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import convert, to_builtins
+
+from league.events import ResultAccepted, WalkoverDecided
+from league.manager.state.ledger import Ledger, ScheduledMatch
+from league.manager.telling.manager_messages import table
+from league.protocol.signing.keys import SigningKey, sign
+from league.protocol.signing.rounds import RoundStatement, StatedResult, StatedRow, details_digest
+
+
+def signed_round(ledger: Ledger, key: SigningKey, round_id: int) -> dict[str, Any]:
+    """Return the statement and its signature, as events have them (Any: spread into one)."""
+    statement = RoundStatement(
+        manager_key=key.public,
+        league_id=ledger.settings.league_id,
+        round_id=round_id,
+        results=[_stated(ledger.matches[match_id]) for match_id in ledger.unstated.matches],
+        orders=ledger.unstated.orders,
+        table=[convert(row, StatedRow, from_attributes=True) for row in table(ledger)],
+        previous=ledger.unstated.since,
+    )
+    return {"statement": to_builtins(statement), "signature": sign(key, statement)}
+
+
+def _stated(match: ScheduledMatch) -> StatedResult:
+    result = match.result
+    status: str | None = None
+    details = None
+    if isinstance(result, ResultAccepted):
+        status = result.status
+        details = details_digest(result.details)
+    elif isinstance(result, WalkoverDecided):
+        status = "WALKOVER"
+    return StatedResult(
+        match_id=match.match_id,
+        players=list(match.players),
+        attempt=match.attempt,
+        referee_id=match.referee_id,
+        status=status,
+        winner=result.winner if result else None,
+        points=result.points if result else {},
+        evidence=match.basis.evidence if result and match.basis else None,
+        details=details,
+    )
