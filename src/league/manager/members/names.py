@@ -107,7 +107,7 @@ def _skeleton(text: str) -> str:
 def _prototypes() -> Mapping[int, str]:
     """Read which character looks like which. Processes that register nobody never need the table."""
     prototypes: dict[int, str] = {}
-    table = (files("league.manager") / "confusables.txt").read_text("utf-8")
+    table = (files("league.manager.members") / "confusables.txt").read_text("utf-8")
     for line in table.splitlines():
         if line.startswith("#"):
             continue
