@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "src" / "league" / "manager" / "confusables.txt"
+TARGET = Path(__file__).parents[1] / "src" / "league" / "manager" / "members" / "confusables.txt"
 HEAD = """\
 # Which characters look alike, by Unicode Security Mechanisms (UTS #39), version {version}.
 # Written by scripts/confusables.py from data © Unicode, Inc.; confusables-license.txt has its licence.
