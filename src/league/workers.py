@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.context import BaseContext
 from multiprocessing.queues import SimpleQueue
 from threading import Thread
+from typing import Any
 
 
 @contextmanager
@@ -22,9 +23,7 @@ def worker_pool(jobs: int, context: BaseContext | None = None) -> Iterator[Proce
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
+        _terminate(pool)
         raise
     finally:
         pool.shutdown()
@@ -32,6 +31,20 @@ def worker_pool(jobs: int, context: BaseContext | None = None) -> Iterator[Proce
         while not groups.empty():
             end_group(groups.get())
         groups.close()
+
+
+def _terminate(pool: ProcessPoolExecutor) -> None:
+    """End all workers in the middle of their work.
+
+    A worker may be writing a result. The thread of the pool reads half of it and waits for the rest as long as anybody
+    can write to that pipe, and this process can: the interpreter would not end before that thread.
+    """
+    results: Any = pool._result_queue
+    pool.shutdown(wait=False, cancel_futures=True)
+    for child in multiprocessing.active_children():
+        child.terminate()
+    if results is not None:
+        results._writer.close()
 
 
 def end_group(group: int) -> None:
