@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,16 @@ def test_two_processes_and_seven_shards_give_the_same_bytes(place: Path, monkeyp
     assert same_bytes(place / "one", place / "seven")
 
 
+@pytest.fixture
+def the_only_cluster() -> Iterator[None]:
+    """Ray looks for a cluster among all processes of this machine, so a test that starts one and tests that expect none
+    take turns."""
+    with (Path(tempfile.gettempdir()) / "league-tests-ray.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.usefixtures("the_only_cluster")
 @pytest.mark.parametrize("kind", ["threads", "processes", "dask", "ray"])
 def test_executors_give_the_same_bytes_also_if_a_part_of_them_dies(place: Path, tmp_path: Path, kind: str) -> None:
     # Short, because Ray puts sockets there, whose names may not be long.
@@ -201,6 +214,7 @@ def test_what_cannot_play_is_told(executor: Any, sentence: str, tmp_path: Path) 
         tournament(["random", "mirror"], executor=executor, to=tmp_path / "results")
 
 
+@pytest.mark.usefixtures("the_only_cluster")
 @pytest.mark.parametrize("address", [["--address", "127.0.0.1:9"], ["--address", "ray://127.0.0.1:9"], []])
 def test_no_cluster_is_told(address: list[str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "league", "tournament", "--strategy", "random,mirror", "--executor", "ray"]
