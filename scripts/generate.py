@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import inspect as ms
 
 from league.cli import main as cli
-from league.features.mcp.message_schemas import Clause, clauses, schema
+from league.features.mcp.message_schemas import FieldRequirement, clauses, schema
 from league.protocol.errors import ERRORS, REJECTIONS, ErrorRow
 from league.protocol.message.consistency import MAX_CONCURRENT_MATCHES, MAX_ROWS, MOST_CONCURRENT_MATCHES
 from league.protocol.message.consistency import TABLES as LONG_TABLES
@@ -322,7 +322,7 @@ def presence(spec: FieldSpec) -> str:
     return "always sent" if spec.said else "optional"
 
 
-def meaning(clause: Clause) -> str:
+def meaning(clause: FieldRequirement) -> str:
     """Return the words for this field; player B's are player A's."""
     for key in (clause.requirement, clause.path.rpartition(".")[2].replace("player_B_", "player_A_")):
         if key in MEANINGS:
@@ -330,7 +330,7 @@ def meaning(clause: Clause) -> str:
     raise SystemExit(f"scripts/generate.py: what does {clause.requirement} mean? Add it to MEANINGS.")
 
 
-def field_cells(clause: Clause, spec: FieldSpec) -> list[str]:
+def field_cells(clause: FieldRequirement, spec: FieldSpec) -> list[str]:
     words = type_words(spec.type, spec.rule)
     if spec.name == "max_concurrent_matches":
         words = f"integer 1 to {MAX_CONCURRENT_MATCHES}, or {MOST_CONCURRENT_MATCHES}"

@@ -29,6 +29,7 @@ from league.machine import (
     Address,
     Answering,
     Content,
+    DialectProbe,
     Information,
     Inquiry,
     LiveMatch,
@@ -36,7 +37,6 @@ from league.machine import (
     MatchRecord,
     Ping,
     Pong,
-    Probe,
     RecordRequest,
     Refusal,
     Watch,
@@ -266,11 +266,11 @@ def read_closely(raw: bytes, speaker: Speaker, limit: int) -> Asked:
         call.id,
         read,
         _text(content, "message_type"),
-        _text(content, "conversation_id"),
-        _text(content, "sender"),
-        _text(content, "match_id"),
-        call.convention,
-        call.is_halved,
+        conversation_id=_text(content, "conversation_id"),
+        sender=_text(content, "sender"),
+        match_id=_text(content, "match_id"),
+        convention=call.convention,
+        is_halved=call.is_halved,
     )
 
 
@@ -573,7 +573,7 @@ def is_notification(sent: Message) -> bool:
 def _read_ping_answer(raw: bytes, sent: Ping, limit: int) -> Content:
     if isinstance(sent, RecordRequest):
         return _read_record(raw, limit)
-    if isinstance(sent, Probe):
+    if isinstance(sent, DialectProbe):
         # The gateway itself wrote this answer, out of all that it was answered.
         return msgspec.json.decode(raw, type=Findings)
     return _read_pong(raw, limit)

@@ -89,7 +89,7 @@ class Acknowledged(Struct, frozen=True):
     """Its body was empty."""
 
 
-class Probe(Ping, frozen=True):
+class DialectProbe(Ping, frozen=True):
     """A ping that also finds out how a peer wants to be spoken to. It takes several requests, on our own time; the
     answer is `Findings`."""
 

@@ -13,7 +13,7 @@ from league.features.dashboard.views.charts import LABEL_GAP, LEADERS, points_ch
 from league.features.dashboard.views.league_view import (
     FormMark,
     LeagueView,
-    Named,
+    NamedAgent,
     PointsLine,
     StandingView,
     completed,
@@ -147,7 +147,7 @@ def test_points_grow_with_finished_rounds_and_no_label_covers_another() -> None:
     view = league_view(managed.manager)
     assert [line.points[-1] for line in view.chart] == [one.points for one in view.standings]
     assert all(line.points[0] == 0 and len(line.points) == 4 for line in view.chart)
-    tied = [PointsLine(Named(f"P{number:02}", f"Player {number}"), (0, 3, 3)) for number in range(1, 21)]
+    tied = [PointsLine(NamedAgent(f"P{number:02}", f"Player {number}"), (0, 3, 3)) for number in range(1, 21)]
     chart = points_chart(tied)
     assert chart is not None
     labels = sorted(one.label_y for one in chart.lines if one.place)
@@ -157,7 +157,9 @@ def test_points_grow_with_finished_rounds_and_no_label_covers_another() -> None:
 
 
 def test_labels_stand_in_the_order_of_the_lines_though_the_table_is_newer() -> None:
-    lines = [PointsLine(Named(f"P0{number}", "x"), (0, points)) for number, points in enumerate((6, 3, 7, 0), start=1)]
+    lines = [
+        PointsLine(NamedAgent(f"P0{number}", "x"), (0, points)) for number, points in enumerate((6, 3, 7, 0), start=1)
+    ]
     chart = points_chart(lines)
     assert chart is not None
     ends = sorted((one.end_y, one.label_y) for one in chart.lines)

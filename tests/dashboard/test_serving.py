@@ -18,7 +18,7 @@ from league.events import Event
 from league.features.dashboard import dashboard_server as served
 from league.features.dashboard.dashboard_server import Dashboard
 from league.features.dashboard.league_history import LeagueHistory, Moment
-from league.features.dashboard.views.answer_times import Answering
+from league.features.dashboard.views.answer_times import AnswerSummary
 from league.features.records.match_facts import MatchFacts
 from league.features.statistics import analysis
 from league.features.statistics.analysis import analyse
@@ -66,7 +66,7 @@ class ScriptedLeague:
     async def records(self, player_id: str) -> Sequence[Event]:
         return ()
 
-    async def answering(self) -> Mapping[str, Answering]:
+    async def answering(self) -> Mapping[str, AnswerSummary]:
         return {}
 
     async def changed(self) -> None:

@@ -14,7 +14,7 @@ from league.cli.main import main
 from league.events import AgentApplied, DeviationRecorded, IdentityContested, RequestRefused
 from league.features.kit.bad_input.cases import ROLES
 from league.features.kit.bad_input.hostile import catalogue, run
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.clauses import clauses
 from league.features.kit.driver.kit import Options
 from league.features.kit.reports.text import lines
@@ -67,7 +67,7 @@ def test_every_bad_input_gets_its_exact_answer_and_changes_nothing(
 ) -> None:
     agent, port = started(processes, role, profile)
     report = checked(processes, role, agent, port, profile)
-    assert report.counts == {Verdict.PASS: len(catalogue(role, profile))}, told(report)
+    assert report.counts == {CheckVerdict.PASS: len(catalogue(role, profile))}, told(report)
     assert agent.stop() == 0
 
 
@@ -88,7 +88,7 @@ def sent_to(peer: Peer, role: str, *only: str) -> CheckReport:
 
 
 def test_an_agent_that_takes_everything_fails_where_it_must_not_and_a_player_is_warned() -> None:
-    for role, verdict in (("referee", Verdict.FAIL), ("player", Verdict.WARN)):
+    for role, verdict in (("referee", CheckVerdict.FAIL), ("player", CheckVerdict.WARN)):
         report = sent_to(Peer("Yes", always(Reaction(body=b'{"jsonrpc":"2.0","id":1,"result":{}}'))), role, "rpc.batch")
         (result,) = report.results
         assert result.verdict is verdict, told(report)
@@ -97,7 +97,7 @@ def test_an_agent_that_takes_everything_fails_where_it_must_not_and_a_player_is_
 
 def test_a_fault_that_shows_again_and_again_is_told_in_full_once_and_then_counted() -> None:
     report = sent_to(Peer("Yes", always(Reaction(body=b'{"jsonrpc":"2.0","id":1,"result":{}}'))), "referee", "json")
-    failures = report.of(Verdict.FAIL)
+    failures = report.of(CheckVerdict.FAIL)
     text = list(lines(report))
     assert len(failures) > 20
     assert [line for line in text if line.startswith("2. ")] == []
@@ -109,12 +109,12 @@ def test_a_fault_that_shows_again_and_again_is_told_in_full_once_and_then_counte
 def test_another_refusal_than_the_catalogues_is_a_warning() -> None:
     error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'
     report = sent_to(Peer("No", always(Reaction(body=error))), "referee", "json.empty", "rpc.batch")
-    assert {one.verdict for one in report.results} == {Verdict.WARN}, told(report)
+    assert {one.verdict for one in report.results} == {CheckVerdict.WARN}, told(report)
 
 
 def test_an_agent_that_crashes_or_says_nothing_fails() -> None:
     report = sent_to(Peer("Oops", always(Reaction(status=500, body=b"Traceback"))), "player", "rpc.batch")
-    assert [one.verdict for one in report.results] == [Verdict.FAIL], told(report)
+    assert [one.verdict for one in report.results] == [CheckVerdict.FAIL], told(report)
 
 
 def test_an_agent_that_exits_fails_once_and_the_rest_is_not_tested() -> None:
@@ -122,8 +122,8 @@ def test_an_agent_that_exits_fails_once_and_the_rest_is_not_tested() -> None:
     script = (*on("ping", Reaction(body=b"{}")), *always(leaves))
     report = sent_to(Peer("Gone", script, convention=UNSUSPECTING), "referee", "json")
     verdicts = Counter(one.verdict for one in report.results)
-    assert verdicts[Verdict.UNTESTABLE] > 30, told(report)
-    assert verdicts[Verdict.FAIL] <= 2, told(report)
+    assert verdicts[CheckVerdict.UNTESTABLE] > 30, told(report)
+    assert verdicts[CheckVerdict.FAIL] <= 2, told(report)
 
 
 def test_an_agent_whose_state_changes_fails_although_it_refuses() -> None:
@@ -133,7 +133,7 @@ def test_an_agent_whose_state_changes_fails_although_it_refuses() -> None:
     )
     peer = Peer("Counts", (*on("get_player_state", *states), *always(refuses)), convention=UNSUSPECTING)
     report = sent_to(peer, "player", "rpc.batch")
-    assert [one.verdict for one in report.results] == [Verdict.FAIL], told(report)
+    assert [one.verdict for one in report.results] == [CheckVerdict.FAIL], told(report)
     assert "KEEPING.refused_changes_nothing" in report.results[0].outcome.detail
 
 
@@ -142,7 +142,7 @@ def test_a_player_that_did_not_register_is_sent_all_but_what_a_member_can_judge(
     only = ("league_completed", "RPC.batch")
     report = asyncio.run(run(Options(player.endpoint, only=only)))
     assert report.role == "player"
-    untested = {one.name for one in report.of(Verdict.UNTESTABLE)}
+    untested = {one.name for one in report.of(CheckVerdict.UNTESTABLE)}
     assert "league_completed.token-missing" in untested, told(report)
     assert "rpc.batch" not in untested
     assert report.passed, told(report)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.runner import check_player
 from tests.kit.defects import failed, told
@@ -136,7 +136,7 @@ def test_the_kit_finds_out_how_each_is_called_and_judges_what_it_says(servers: d
     for (name, fails), report in zip(FAILS.items(), reports, strict=True):
         assert (report.dialect, failed(report)) == ("TOOLS", fails), f"{name}: {told(report)}"
         (called,) = (one for one in report.results if one.clause.id == "PLAYER.understands_calls")
-        assert (called.verdict, called.outcome.detail) == (Verdict.WARN, DEVIATION)
+        assert (called.verdict, called.outcome.detail) == (CheckVerdict.WARN, DEVIATION)
 
 
 @pytest.mark.requirement("RPC.mcp_answers")

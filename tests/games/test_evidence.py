@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from league.games import draw, registry
-from league.games.evidence import PlayedMatch, rests_on
+from league.games.evidence import AssignedMatch, rests_on
 from tests.support.player_keys import key_of
 from tests.support.signed_matches import play
 
@@ -16,8 +16,8 @@ SHARE = bytes(range(32))
 
 
 @pytest.fixture
-def match() -> PlayedMatch:
-    return PlayedMatch(
+def match() -> AssignedMatch:
+    return AssignedMatch(
         league_id="cup",
         match_id="R1M1",
         attempt=1,
@@ -34,7 +34,7 @@ def match() -> PlayedMatch:
     [("even_odd", "drawn_number", 11), ("kuhn_poker", "draws", [])],
 )
 def test_what_does_not_follow_from_signed_choices_is_not_proven(
-    match: PlayedMatch, game_type: str, field: str, value: object
+    match: AssignedMatch, game_type: str, field: str, value: object
 ) -> None:
     game = registry.find(game_type)
     assert game is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.clauses import clauses_for
 from league.features.kit.runner import CheckReport
 from tests.support.scripts import Reaction, on
@@ -45,13 +45,13 @@ def says(kind: str, **fields: object) -> dict[str, Any]:
 
 
 def failed(report: CheckReport) -> set[str]:
-    return {one.clause.id for one in report.of(Verdict.FAIL)}
+    return {one.clause.id for one in report.of(CheckVerdict.FAIL)}
 
 
 def warned(report: CheckReport) -> set[str]:
-    return {one.clause.id for one in report.of(Verdict.WARN)}
+    return {one.clause.id for one in report.of(CheckVerdict.WARN)}
 
 
 def told(report: CheckReport) -> str:
-    found = [*report.of(Verdict.FAIL), *report.of(Verdict.WARN)]
+    found = [*report.of(CheckVerdict.FAIL), *report.of(CheckVerdict.WARN)]
     return "\n".join(f"{one.clause.id}: {one.outcome.detail}" for one in found)

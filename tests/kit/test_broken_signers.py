@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.runner import CheckReport
 from tests.kit.defects import Defect, broken_by, failed, says, told, warned
 from tests.kit.players import Conforming, Registration, checked, checked_member
@@ -65,7 +65,7 @@ def test_a_broken_signer_fails_the_check_that_names_its_defect(defect: Defect) -
 def test_a_good_signer_has_neither_failures_nor_warnings_and_is_tested_for_all_of_it() -> None:
     report = checked_signer(Signing("Ada"))
     assert (failed(report), warned(report)) == (set(), set()), told(report)
-    untested = {result.clause.id for result in report.of(Verdict.UNTESTABLE)}
+    untested = {result.clause.id for result in report.of(CheckVerdict.UNTESTABLE)}
     assert untested == {
         "KEEPING.bounded",
         "REGISTER.retries",
@@ -77,7 +77,7 @@ def test_a_good_signer_has_neither_failures_nor_warnings_and_is_tested_for_all_o
 def test_a_signer_with_one_match_at_a_time_is_tested_too() -> None:
     busy = OneAtATime()
     report = checked_signer(Signing("Ada", refuses=busy), *FAMILIES)
-    assert {result.verdict for result in report.results} == {Verdict.PASS}, told(report)
+    assert {result.verdict for result in report.results} == {CheckVerdict.PASS}, told(report)
     assert busy.match is None
 
 
@@ -99,7 +99,7 @@ def test_a_signer_with_one_match_at_a_time_is_tested_too() -> None:
 def test_a_usual_mistake_is_named(player: dict[str, Any], advice: str) -> None:
     report = checked_signer(Signing("Ada", **player), STATEMENT)
     (result,) = report.results
-    assert result.verdict is Verdict.WARN
+    assert result.verdict is CheckVerdict.WARN
     assert advice in result.outcome.advice
 
 
@@ -107,7 +107,7 @@ def test_a_usual_mistake_is_named(player: dict[str, Any], advice: str) -> None:
 def test_a_player_without_a_key_is_held_to_none_of_it(family: str) -> None:
     member = checked_signer(Conforming("Ada"), family)
     stranger = checked(Conforming("Ada"), only=(family,))
-    assert {result.verdict for result in member.results + stranger.results} == {Verdict.UNTESTABLE}
+    assert {result.verdict for result in member.results + stranger.results} == {CheckVerdict.UNTESTABLE}
     assert "did not declare a public key" in member.results[0].outcome.detail
     assert "no player could register" in stranger.results[0].outcome.detail
     assert not member.record.of("other commitment", "false table")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.driver.record import Probe, parse_answer
 from league.features.kit.driver.wire import RawResponse
@@ -159,14 +159,14 @@ def test_a_player_in_a_dialect_is_judged_by_what_it_says_and_told_that_others_do
     dialect, fails = CONVENTIONS[name]
     assert (report.dialect, failed(report)) == (dialect, fails), told(report)
     verdicts = {one.clause.id: one.verdict for one in report.results}
-    assert {verdicts[one] for one in ALWAYS_JUDGED} == {Verdict.PASS}
+    assert {verdicts[one] for one in ALWAYS_JUDGED} == {CheckVerdict.PASS}
 
 
 @pytest.mark.parametrize("name", HABITS)
 def test_a_habit_fails_the_clause_it_breaks_and_no_other(name: str) -> None:
     report = _checked(_player(name))
     assert failed(report) == HABITS[name], told(report)
-    untested = {one.clause.id for one in report.of(Verdict.UNTESTABLE)}
+    untested = {one.clause.id for one in report.of(CheckVerdict.UNTESTABLE)}
     # Who knows no CHOOSE_PARITY_CALL leaves its choices untestable.
     assert untested.isdisjoint(ALWAYS_JUDGED) or name in ("exits without a word", "CHOOSE_PARITY_REQUEST")
 
@@ -180,13 +180,13 @@ def test_a_habit_fails_the_clause_it_breaks_and_no_other(name: str) -> None:
     ],
 )
 def test_a_field_by_another_name_is_told_its_right_one(name: str, words: str) -> None:
-    assert words in {one.outcome.advice for one in _checked(_player(name)).of(Verdict.FAIL)}
+    assert words in {one.outcome.advice for one in _checked(_player(name)).of(CheckVerdict.FAIL)}
 
 
 @pytest.mark.parametrize("reaction", [refusal(-32001, "Auth failed"), Reaction(fields={"status": "ok"}, alone=True)])
 def test_who_never_joins_is_shown_the_call_of_which_it_understood_most(reaction: Reaction) -> None:
     report = _checked(Peer("TYPE", convention=DIALECTS["TYPE"], script=on("GAME_INVITATION", reaction)))
-    (join,) = (one for one in report.of(Verdict.FAIL) if one.clause.id == "JOIN.in_time")
+    (join,) = (one for one in report.of(CheckVerdict.FAIL) if one.clause.id == "JOIN.in_time")
     (shown, *_) = join.outcome.evidence
     assert isinstance(shown, Probe)
     assert shown.method == "GAME_INVITATION"
@@ -213,7 +213,7 @@ def test_a_registration_by_another_path_is_named_as_the_reason_why_nobody_regist
 
 def _warned(report: CheckReport, clause: str) -> str:
     (found,) = (one.outcome for one in report.results if one.clause.id == clause)
-    assert found.verdict is Verdict.WARN, found
+    assert found.verdict is CheckVerdict.WARN, found
     return found.detail
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.runner import CheckReport, check_player
 from tests.kit.defects import failed, told, warned
@@ -50,7 +50,7 @@ def test_an_unusual_habit_is_no_failure(habit: str) -> None:
 def test_a_good_member_has_neither_failures_nor_warnings() -> None:
     report = checked_member(Conforming("Ada", registration=Registration(pause_s=1.0, query={})), drops_first=True)
     assert (failed(report), warned(report)) == (set(), set()), told(report)
-    untested = {one.clause.id for one in report.of(Verdict.UNTESTABLE)}
+    untested = {one.clause.id for one in report.of(CheckVerdict.UNTESTABLE)}
     elsewhere = {"KEEPING.bounded", "REGISTER.stops_when_rejected", "REGISTER.waits_for_approval"}
     assert untested == elsewhere | FOR_SIGNERS
 
@@ -85,7 +85,7 @@ class OneAtATime:
 def test_a_player_with_one_match_at_a_time_is_tried_in_all_of_them_and_free_afterwards() -> None:
     busy = OneAtATime()
     report = checked(Conforming("Ada", refuses=busy))
-    assert "PLAYER.corrects" in {one.clause.id for one in report.of(Verdict.PASS)}, told(report)
+    assert "PLAYER.corrects" in {one.clause.id for one in report.of(CheckVerdict.PASS)}, told(report)
     assert failed(report) <= {"PLAYER.several_matches"}, told(report)
     assert busy.match is None
 
@@ -115,15 +115,15 @@ def test_our_player_keeps_every_clause_it_can_be_tested_for(tmp_path: Path) -> N
     report = _checked_player_of_ours(tmp_path)
     assert (failed(report), warned(report)) == (set(), set()), told(report)
     assert report.dialect == "SPEC"
-    untested = {one.clause.id.partition(".")[0] for one in report.of(Verdict.UNTESTABLE)}
+    untested = {one.clause.id.partition(".")[0] for one in report.of(CheckVerdict.UNTESTABLE)}
     assert untested == {"GAME_MOVE_RESPONSE", "KEEPING", "MOVE", "REGISTER"}
-    kept = {one.clause.id for one in report.of(Verdict.PASS)}
+    kept = {one.clause.id for one in report.of(CheckVerdict.PASS)}
     assert kept >= FOR_SIGNERS | {"REGISTER.again_after_E012"}
 
 
 def test_our_player_repeats_a_registration_that_nobody_answered(tmp_path: Path) -> None:
     report = _checked_player_of_ours(tmp_path, only=("REGISTER.retries",))
-    assert [one.verdict for one in report.results] == [Verdict.PASS], told(report)
+    assert [one.verdict for one in report.results] == [CheckVerdict.PASS], told(report)
 
 
 def test_our_player_can_be_checked_again_and_again_without_being_started_anew(tmp_path: Path) -> None:

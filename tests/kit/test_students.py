@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.runner import CheckReport, check_player
 from tests.kit.defects import failed, told, warned
@@ -67,7 +67,7 @@ def _wait_until_somebody_listens(target: str) -> None:
 
 
 def _advised(report: CheckReport) -> set[str]:
-    return {one.clause.id for one in report.of(Verdict.WARN) if not one.is_robustness} - SEEN_BY_CHANCE
+    return {one.clause.id for one in report.of(CheckVerdict.WARN) if not one.is_robustness} - SEEN_BY_CHANCE
 
 
 @pytest.mark.parametrize("name", GOOD)

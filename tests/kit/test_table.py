@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from league.features.kit.checks import JUDGES, player_checks
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.clauses import clauses_for
 from league.features.kit.driver import draws
 from league.features.kit.driver.conventions import Object
@@ -71,7 +71,7 @@ def test_every_check_is_failed_by_some_broken_player() -> None:
 @pytest.mark.parametrize("name", ["JSON.utf8", "JOIN.in_time", "GAME_OVER_ACK.status", "SIZE.from_the_manager"])
 def test_one_check_alone_finds_what_the_whole_run_finds(name: str) -> None:
     report = checked(Conforming("Ada"), only=(name,))
-    assert [(one.clause.id, one.verdict) for one in report.results] == [(name, Verdict.PASS)]
+    assert [(one.clause.id, one.verdict) for one in report.results] == [(name, CheckVerdict.PASS)]
     assert report.record.played < set(SCENARIOS)
 
 
@@ -118,7 +118,7 @@ def test_the_kit_draws_as_the_example_of_the_specification() -> None:
 def test_nobody_there_is_one_failure_and_the_rest_is_untestable() -> None:
     report = check_player(Options(f"http://127.0.0.1:{free_port()}/mcp"))
     assert failed(report) == {"HTTP.post_mcp"}
-    assert report.counts[Verdict.PASS] == 0
+    assert report.counts[CheckVerdict.PASS] == 0
     assert len(report.record.probes) <= 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from league.features.minds.asked.chat import ChatCompletions, NoReply, Reply
+from league.features.minds.asked.chat import ChatCompletions, NoReply, ProviderReply
 from league.features.minds.asking import AskingPlayer, Time
 from league.features.minds.conversations import digest_of
 from league.features.minds.prompts import Prompt
@@ -21,14 +21,14 @@ from league.protocol.message.experiment import Provenance
 from tests.support.language_models import completion
 
 REFUSED = NoReply("the connection was refused")
-LIMITED = Reply(429, b'{"error": {"message": "slow down"}}', 3.0)
+LIMITED = ProviderReply(429, b'{"error": {"message": "slow down"}}', 3.0)
 
 
-def says(text: str | None, tokens: int | None = 12) -> Reply:
-    return Reply(200, json.dumps(completion(text, tokens).body).encode())
+def says(text: str | None, tokens: int | None = 12) -> ProviderReply:
+    return ProviderReply(200, json.dumps(completion(text, tokens).body).encode())
 
 
-Answer = Reply | NoReply
+Answer = ProviderReply | NoReply
 Timed = tuple[float, Answer]
 
 
@@ -37,7 +37,7 @@ class Script:
     takes."""
 
     def __init__(self, *answers: Answer | Timed) -> None:
-        self.answers: list[Timed] = [(0.0, one) if isinstance(one, Reply | NoReply) else one for one in answers]
+        self.answers: list[Timed] = [(0.0, one) if isinstance(one, ProviderReply | NoReply) else one for one in answers]
         self.t = 1000.0
         self.asked_at: list[float] = []
         self.bodies: list[dict[str, Any]] = []
@@ -130,12 +130,12 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
 
 
 @pytest.mark.parametrize("failure", [
-    REFUSED, Reply(500, b"oops"), Reply(503, b""),
-    Reply(200, b'{"choic'), Reply(200, b"[" * 1_000_000), Reply(500, b"[" * 1_000_000),
-    Reply(200, b"[]"), Reply(200, b'{"choices": []}'),
-    Reply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'), Reply(500, b'{"error": "\xff"}'),
+    REFUSED, ProviderReply(500, b"oops"), ProviderReply(503, b""),
+    ProviderReply(200, b'{"choic'), ProviderReply(200, b"[" * 1_000_000), ProviderReply(500, b"[" * 1_000_000),
+    ProviderReply(200, b"[]"), ProviderReply(200, b'{"choices": []}'),
+    ProviderReply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'), ProviderReply(500, b'{"error": "\xff"}'),
 ])  # fmt: skip
-def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: Reply | NoReply) -> None:
+def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: ProviderReply | NoReply) -> None:
     script = Script(failure)
     value = chosen(script, seconds=30.0)
     assert isinstance(value, NoChoice)
@@ -148,7 +148,7 @@ def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(fail
 
 
 def test_a_provider_that_is_back_in_time_is_counted_as_failing_but_the_model_chooses() -> None:
-    script = Script(REFUSED, Reply(500, b"oops"), says("odd"))
+    script = Script(REFUSED, ProviderReply(500, b"oops"), says("odd"))
     choice, provenance = made(chosen(script))
     assert (choice, provenance.provider_errors, provenance.fallbacks, provenance.waited_s) == ("odd", 1, 0, 0.0)
 
@@ -160,7 +160,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_provider_says_and_is_no_error
 
 
 def test_a_rate_limit_beyond_the_turn_is_an_outage_and_holds_for_the_next_turn() -> None:
-    script = Script(Reply(429, b"", 60.0), says("odd"))
+    script = Script(ProviderReply(429, b"", 60.0), says("odd"))
     model = script.model()
     value = chosen(script, model, seconds=30.0)
     assert isinstance(value, NoChoice)
@@ -178,12 +178,12 @@ def test_an_outage_after_an_answer_that_could_not_be_read_is_an_outage() -> None
 
 
 @pytest.mark.parametrize("failure", [
-    Reply(401, b'{"error": {"message": "no key"}}'),
-    Reply(401, b""), Reply(400, b""), Reply(402, b""), Reply(403, b""), Reply(404, b""), Reply(301, b""),
-    Reply(429, b'{"error": {"message": "pay first", "code": "insufficient_quota"}}', 3.0),
-    Reply(429, b'{"error": {"message": "pay first", "type": "insufficient_quota", "code": null}}'),
+    ProviderReply(401, b'{"error": {"message": "no key"}}'),
+    ProviderReply(401, b""), ProviderReply(400, b""), ProviderReply(402, b""), ProviderReply(403, b""), ProviderReply(404, b""), ProviderReply(301, b""),
+    ProviderReply(429, b'{"error": {"message": "pay first", "code": "insufficient_quota"}}', 3.0),
+    ProviderReply(429, b'{"error": {"message": "pay first", "type": "insufficient_quota", "code": null}}'),
 ])  # fmt: skip
-def test_a_failure_that_waiting_cannot_mend_ends_the_turn_at_once(failure: Reply) -> None:
+def test_a_failure_that_waiting_cannot_mend_ends_the_turn_at_once(failure: ProviderReply) -> None:
     script = Script(failure)
     value = chosen(script, seconds=30.0)
     assert isinstance(value, NoChoice)
@@ -198,9 +198,9 @@ class EarlyTimers(Script):
         await super().sleep(max(0.0, seconds - 0.0005))
 
 
-@pytest.mark.parametrize("failure", [Reply(500, b"oops"), Reply(429, b""), REFUSED])
+@pytest.mark.parametrize("failure", [ProviderReply(500, b"oops"), ProviderReply(429, b""), REFUSED])
 @pytest.mark.parametrize("takes", [0.001, 0.01, 0.3])
-def test_timers_that_fire_early_make_no_choice_of_an_outage(failure: Reply | NoReply, takes: float) -> None:
+def test_timers_that_fire_early_make_no_choice_of_an_outage(failure: ProviderReply | NoReply, takes: float) -> None:
     script = EarlyTimers((takes, failure))
     for _ in range(40):
         value = chosen(script, seconds=3.0)
@@ -209,7 +209,7 @@ def test_timers_that_fire_early_make_no_choice_of_an_outage(failure: Reply | NoR
 
 
 def test_an_outage_lasts_until_the_provider_answers() -> None:
-    script = Script(Reply(401, b""), (99.0, says("odd")), says("odd"), (99.0, says("odd")))
+    script = Script(ProviderReply(401, b""), (99.0, says("odd")), says("odd"), (99.0, says("odd")))
     model = script.model()
     values = [chosen(script, model, seconds=30.0) for _ in range(4)]
     assert [isinstance(value, NoChoice) for value in values] == [True, True, False, False]
@@ -217,14 +217,14 @@ def test_an_outage_lasts_until_the_provider_answers() -> None:
 
 
 def test_a_provider_that_leaves_the_model_little_time_has_failed() -> None:
-    script = Script((20.0, Reply(500, b"oops")), (99.0, says("odd")))
+    script = Script((20.0, ProviderReply(500, b"oops")), (99.0, says("odd")))
     value = chosen(script, seconds=30.0)
     assert isinstance(value, NoChoice)
     assert (value.is_outage, value.detail) == (True, "the provider answered with status 500: oops")
 
 
 def test_a_model_that_is_slow_after_a_short_failure_is_slow() -> None:
-    script = Script(Reply(500, b"oops"), (99.0, says("odd")))
+    script = Script(ProviderReply(500, b"oops"), (99.0, says("odd")))
     _, provenance = made(chosen(script, seconds=30.0))
     assert (provenance.fallbacks, provenance.provider_errors) == (1, 1)
 
@@ -269,20 +269,20 @@ def test_where_nothing_is_offered_nothing_is_asked() -> None:
 
 KEYS = ("choices", "message", "content", "usage", "total_tokens", "error")
 anything = st.one_of(
-    st.binary(max_size=50).map(lambda body: Reply(200, body)),
-    st.builds(Reply, st.integers(100, 599), st.binary(max_size=20), st.none() | st.floats(0, 1e6)),
+    st.binary(max_size=50).map(lambda body: ProviderReply(200, body)),
+    st.builds(ProviderReply, st.integers(100, 599), st.binary(max_size=20), st.none() | st.floats(0, 1e6)),
     st.builds(NoReply, st.text(max_size=10), st.booleans()),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
         lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
         max_leaves=8,
-    ).map(lambda body: Reply(200, json.dumps(body).encode())),
+    ).map(lambda body: ProviderReply(200, json.dumps(body).encode())),
 )
 
 
 @given(st.lists(st.tuples(st.floats(0, 40), anything), min_size=1, max_size=6), st.floats(0.2, 60))
 def test_whatever_a_provider_does_the_turn_ends_in_time_with_a_legal_choice_or_none(
-    answers: list[tuple[float, Reply | NoReply]], seconds: float
+    answers: list[tuple[float, ProviderReply | NoReply]], seconds: float
 ) -> None:
     value = chosen(Script(*answers), seconds=seconds)
     assert isinstance(value, NoChoice) or value.choice in ("even", "odd")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from league.games.evidence import PlayedMatch
+from league.games.evidence import AssignedMatch
 from league.protocol.signing.choices import ChoicesStatement
 from league.protocol.signing.keys import SigningKey, sign, signing_key
 
@@ -16,7 +16,7 @@ def key_of(player: str) -> SigningKey:
 
 
 def statement(
-    match: PlayedMatch, game: str, player: str, commitment: str, choices: Sequence[str], views: str | None = None
+    match: AssignedMatch, game: str, player: str, commitment: str, choices: Sequence[str], views: str | None = None
 ) -> ChoicesStatement:
     """What a player of this match signs last."""
     return ChoicesStatement(
@@ -34,6 +34,6 @@ def statement(
     )
 
 
-def signature(match: PlayedMatch, game: str, player: str, *what: Any, key: SigningKey | None = None) -> str:
+def signature(match: AssignedMatch, game: str, player: str, *what: Any, key: SigningKey | None = None) -> str:
     """The signature of a player under commitment, choices and views (Any: those)."""
     return sign(key or key_of(player), statement(match, game, player, *what))

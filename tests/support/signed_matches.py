@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from league.games import draw
 from league.games.contract import Game
-from league.games.evidence import PlayedMatch
+from league.games.evidence import AssignedMatch
 from league.games.wire_fields import Spoken, move_request, packed
 from league.protocol.signing.choices import chained
 from tests.support.player_keys import signature
@@ -27,7 +27,7 @@ class SignedMatch(NamedTuple):
         return details
 
 
-def play(game: Game, match: PlayedMatch, dice: Random, share: bytes, seed: bytes = bytes(32)) -> SignedMatch:
+def play(game: Game, match: AssignedMatch, dice: Random, share: bytes, seed: bytes = bytes(32)) -> SignedMatch:
     """Play at random, and say something with every move where the game allows it."""
     name = (match.league_id, match.match_id, match.attempt)
     commitment = draw.commitment(seed, *name, match.share_commitment)

@@ -13,9 +13,9 @@ from league.gateway.guest import POLL_AFTER_S
 from league.gateway.readers import tools
 from league.gateway.readers.foreign_assignments import FreeQuery
 from league.gateway.readers.tools import ToolList
-from league.gateway.words import Exchange, Post, Words
+from league.gateway.words import DialectCall, HttpPost, Words
 from league.letters import HttpReply
-from league.machine import Acknowledged, Address, Content, Probe, Refusal, Step
+from league.machine import Acknowledged, Address, Content, DialectProbe, Refusal, Step
 from league.protocol.conventions import Convention
 from league.protocol.message.envelope import Reading, Unsealed, unseal
 from league.protocol.message.messages import Message, RoundAnnouncementAck
@@ -112,8 +112,8 @@ def test_the_tools_of_a_player_say_how_it_is_asked(case: Case) -> None:
         assert list(tools.arguments(picked, message("choose_parity_call.full"))) == case["arguments"]
 
 
-def probe(words: Words, endpoint: str) -> Exchange:
-    return words.begin(7, Probe("player", "even_odd"), b"", Address("P01", endpoint, "tok", Convention.SPEC))
+def probe(words: Words, endpoint: str) -> DialectCall:
+    return words.begin(7, DialectProbe("player", "even_odd"), b"", Address("P01", endpoint, "tok", Convention.SPEC))
 
 
 @pytest.mark.requirement("DIALECT.redirects")
@@ -123,6 +123,6 @@ def test_a_redirect_is_followed_on_the_same_server_only(case: Case) -> None:
     step = probe(words, case["endpoint"]).step(HttpReply(case["status"], b"", location=case["location"]))
     goes_to = None
     # A probe may go on with another question to the same address.
-    if isinstance(step, Post) and step.url != case["endpoint"]:
+    if isinstance(step, HttpPost) and step.url != case["endpoint"]:
         goes_to = step.url
     assert goes_to == case["goes_to"]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.runner import CheckReport, check_player
 from tests.support.http_wire import free_port
@@ -131,23 +131,23 @@ def checked(processes: Processes, name: str, *only: str, time_scale: float = 1.0
 @each_starter
 def test_a_starter_keeps_every_clause_the_kit_can_test(processes: Processes, name: str) -> None:
     report = checked(processes, name)
-    wrong = [one for one in report.results if one.verdict in (Verdict.FAIL, Verdict.WARN)]
+    wrong = [one for one in report.results if one.verdict in (CheckVerdict.FAIL, CheckVerdict.WARN)]
     assert {one.clause.id: one.outcome.detail for one in wrong} == {}
     assert report.dialect == "SPEC"
-    passed = {one.clause.id for one in report.of(Verdict.PASS)}
+    passed = {one.clause.id for one in report.of(CheckVerdict.PASS)}
     assert passed >= {"REGISTER.takes_any_id", "TOKEN.in_answers", "WRITING.sender", "PLAYER.corrects"}
 
 
 @each_starter
 def test_a_starter_that_gets_no_answer_registers_again(processes: Processes, name: str) -> None:
     report = checked(processes, name, "REGISTER.retries")
-    assert [one.verdict for one in report.results] == [Verdict.PASS]
+    assert [one.verdict for one in report.results] == [CheckVerdict.PASS]
 
 
 @each_starter
 def test_a_starter_that_is_refused_says_why_and_ends(processes: Processes, name: str) -> None:
     report = checked(processes, name, "REGISTER.stops_when_rejected", time_scale=5)
-    assert [one.verdict for one in report.results] == [Verdict.PASS]
+    assert [one.verdict for one in report.results] == [CheckVerdict.PASS]
     (process,) = processes.started
     assert process.wait() == 1
     assert "the league is full" in process.output
@@ -157,7 +157,9 @@ def test_a_starter_that_is_refused_says_why_and_ends(processes: Processes, name:
 @pytest.mark.requirement("REGISTER.waits_for_approval")
 def test_a_starter_waits_for_the_operators_approval(processes: Processes, name: str) -> None:
     report = checked(processes, name, "REGISTER.waits_for_approval")
-    assert [one.verdict for one in report.results] == [Verdict.PASS], [one.outcome.detail for one in report.results]
+    assert [one.verdict for one in report.results] == [CheckVerdict.PASS], [
+        one.outcome.detail for one in report.results
+    ]
     (process,) = processes.started
     assert "approval" in process.output
 

@@ -160,10 +160,10 @@ class Agent:
             Caller(setup.client),
             setup.clock,
             self.meter,
-            setup.log,
-            setup.answer_limit,
-            self._input,
-            self._note_error,
+            log=setup.log,
+            answer_limit=setup.answer_limit,
+            hand_in=self._input,
+            note_error=self._note_error,
         )
 
     def start(self, journal: LiveJournal) -> None:
@@ -627,10 +627,10 @@ class Agent:
                     now,
                     direction,
                     peer,
-                    request.message_type,
-                    request.match_id,
-                    status,
-                    body,
+                    message_type=request.message_type,
+                    match_id=request.match_id,
+                    status=status,
+                    body=body,
                 )
             )
 

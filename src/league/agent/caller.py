@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from league import letters
-from league.gateway.words import NOTIFICATIONS, Post, Words
+from league.gateway.words import NOTIFICATIONS, HttpPost, Words
 from league.letters import HttpReply
-from league.machine import Address, Ping, Probe
+from league.machine import Address, DialectProbe, Ping
 from league.protocol.conventions import Convention
 from league.protocol.message.messages import Message
 from league.transport.http_call import CallFailed, PendingCall
@@ -44,7 +44,9 @@ class Caller:
             return None
         raw = letters.write_call(request_id, message, body, to)
         gives_way = message.type in NOTIFICATIONS
-        return self._client.send(to.endpoint, raw, wait, limit, on_end, b"", to.origin, gives_way)
+        return self._client.send(
+            to.endpoint, raw, wait, limit=limit, on_end=on_end, origin=to.origin, gives_way=gives_way
+        )
 
     async def call(
         self,
@@ -58,12 +60,12 @@ class Caller:
     ) -> HttpReply:
         """Make a call, in whatever words are known there; CallFailed if nobody answers in time. `first`: the answer to
         the usual request, if it was not final."""
-        if isinstance(message, Probe):
+        if isinstance(message, DialectProbe):
             wait *= PROBING
         deadline = self._now() + wait
         exchange = self._words.begin(request_id, message, body, to, was_sent=first is not None)
         result = exchange.first if first is None else exchange.step(first)
-        while isinstance(result, Post):
+        while isinstance(result, HttpPost):
             try:
                 reply = await self._post(result, deadline, limit)
             except CallFailed:
@@ -74,8 +76,14 @@ class Caller:
             result = exchange.step(reply)
         return result
 
-    async def _post(self, post: Post, deadline: float, limit: int) -> HttpReply:
+    async def _post(self, post: HttpPost, deadline: float, limit: int) -> HttpReply:
         seconds_left = max(deadline - self._now(), 0.0)
         return await self._client.post(
-            post.url, post.raw, seconds_left, post.limit or limit, post.headers, post.origin, post.gives_way
+            post.url,
+            post.raw,
+            seconds_left,
+            limit=post.limit or limit,
+            headers=post.headers,
+            origin=post.origin,
+            gives_way=post.gives_way,
         )

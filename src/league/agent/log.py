@@ -90,7 +90,18 @@ class Log:
         if not self.is_kept:
             return
         level: Level = "info" if outcome in _GOOD_OUTCOMES else "warning"
-        self._add(_LetterLine(_time(at), level, "letter", direction, message_type, peer, outcome, match_id or None))
+        self._add(
+            _LetterLine(
+                _time(at),
+                level,
+                "letter",
+                direction=direction,
+                message_type=message_type,
+                peer=peer,
+                outcome=outcome,
+                match_id=match_id or None,
+            )
+        )
 
     def failed_call(
         self,

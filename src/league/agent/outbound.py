@@ -178,10 +178,10 @@ class Outbound:
                 call.id,
                 call.message,
                 sendable.body,
-                call.to,
-                wait,
-                sent.limit,
-                on_end,
+                to=call.to,
+                wait=wait,
+                limit=sent.limit,
+                on_end=on_end,
             )
         except CallFailed as failed:
             self.hand_in(self._ended, sent, failed)
@@ -206,10 +206,10 @@ class Outbound:
                 call.id,
                 call.message,
                 sent.sendable.body,
-                call.to,
-                wait,
-                sent.limit,
-                first,
+                to=call.to,
+                wait=wait,
+                limit=sent.limit,
+                first=first,
             )
         except CallFailed as failed:
             result = failed
@@ -348,9 +348,9 @@ class Outbound:
                 now,
                 direction,
                 peer,
-                sendable.kind,
-                sendable.match_id,
-                status,
-                body,
+                message_type=sendable.kind,
+                match_id=sendable.match_id,
+                status=status,
+                body=body,
             )
         )

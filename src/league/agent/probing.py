@@ -10,7 +10,7 @@ import msgspec
 
 from league.agent.caller import Caller
 from league.calling.delivery import in_words
-from league.machine import Address, Failure, Probe
+from league.machine import Address, DialectProbe, Failure
 from league.protocol.message.findings import Findings, unanswered, unusable
 from league.protocol.wire import jsonrpc
 from league.transport.http_client import CallFailed, HttpClient
@@ -20,7 +20,9 @@ async def probe(url: str, client: HttpClient, limit_s: float, role: str = "playe
     """Probe an address once."""
     caller = Caller(client)
     try:
-        reply = await caller.call(1, Probe(role, game), b"", Address("probe", url), limit_s, jsonrpc.MESSAGE_LIMIT)
+        reply = await caller.call(
+            1, DialectProbe(role, game), b"", Address("probe", url), limit_s, jsonrpc.MESSAGE_LIMIT
+        )
     except CallFailed as failed:
         if failed.failure is Failure.UNUSABLE:
             return unusable(url, failed.unreadable)

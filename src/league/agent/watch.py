@@ -34,7 +34,7 @@ from league.protocol.message.exchanges import REPLY_TYPES
 from league.protocol.message.messages import (
     MESSAGES,
     GameError,
-    LeagueError,
+    LeagueErrorReply,
     LeagueQueryResponse,
     Message,
 )
@@ -317,7 +317,7 @@ class ErrorNote(Struct, frozen=True):
         return f"{self.peer} says {subject}: {self.code} {self.text}"
 
 
-ERRORS_TOLD = frozenset({GameError.type, LeagueError.type})
+ERRORS_TOLD = frozenset({GameError.type, LeagueErrorReply.type})
 """The requests that tell us of an error."""
 
 
@@ -326,7 +326,7 @@ def error_told(request: Asked) -> ErrorNote | None:
     if not isinstance(request.content, Unsealed):
         return None
     message = request.content.message
-    if not isinstance(message, GameError | LeagueError):
+    if not isinstance(message, GameError | LeagueErrorReply):
         return None
     match_id = None
     if isinstance(message, GameError) and message.match_id:

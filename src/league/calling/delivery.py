@@ -15,7 +15,7 @@ from league.calling.line import PLAIN, Line
 from league.machine import Address, Content, Failure, NoConnection, Ping, Refusal
 from league.protocol.message.envelope import Unsealed
 from league.protocol.message.exchanges import ONCE, RetrySchedule
-from league.protocol.message.messages import GameError, LeagueError, Message
+from league.protocol.message.messages import GameError, LeagueErrorReply, Message
 from league.protocol.table_key import TableKey
 
 
@@ -60,7 +60,7 @@ class Interpretation(Struct, frozen=True):
 
 ANSWERED = Interpretation(Reaction.ANSWERED)
 _REFUSED = Interpretation(Reaction.REFUSED)
-_ERRORS = (LeagueError, GameError)
+_ERRORS = (LeagueErrorReply, GameError)
 
 
 class Policy(Struct, frozen=True):

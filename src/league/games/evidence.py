@@ -33,7 +33,7 @@ Record = Sequence[Object]
 SUSPICIOUS: Final = "suspicious: both players sign, and the report has no signature of theirs"
 
 
-class PlayedMatch(Struct, frozen=True):
+class AssignedMatch(Struct, frozen=True):
     """The match that was assigned."""
 
     league_id: str
@@ -67,7 +67,7 @@ class _Doubt(Exception):  # noqa: N818 - it is not an error of anybody
 # --- what a result rests on -------------------------------------------------------------------------------------------
 
 
-def rests_on(game: Game, match: PlayedMatch, details: Object, record: Record = ()) -> Proof:
+def rests_on(game: Game, match: AssignedMatch, details: Object, record: Record = ()) -> Proof:
     """Say what the result of a match rests on that was played to its end."""
     replayed = _Replay(game, match, with_talk(game, details, record))
     try:
@@ -107,7 +107,7 @@ def with_talk(game: Game, details: Object, record: Record) -> Object:
 class _Replay:
     """One match, replayed."""
 
-    def __init__(self, game: Game, match: PlayedMatch, details: Object) -> None:
+    def __init__(self, game: Game, match: AssignedMatch, details: Object) -> None:
         self._game = game
         self._match = match
         self._details: Object = unpacked(details)
@@ -217,10 +217,10 @@ class _Replay:
             str(seed),
             self._details.get("draw_share"),
             match.share_commitment,
-            str(commitment),
-            match.league_id,
-            match.match_id,
-            match.attempt,
+            promised=str(commitment),
+            league_id=match.league_id,
+            match_id=match.match_id,
+            attempt=match.attempt,
         )
         if drawn is None:
             raise _Doubt("the number was not fixed before: the seed does not open the commitment")

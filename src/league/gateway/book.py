@@ -26,7 +26,7 @@ from league.calling.delivery import Interpretation
 from league.calling.line import PLAIN, Conventions, Line, Purpose, Sign
 from league.events import ConventionLearned, Event, Registered
 from league.gateway import forms
-from league.machine import Address, Ping, Probe
+from league.machine import Address, DialectProbe, Ping
 from league.protocol.conventions import WAYS, Convention, convention_of
 from league.protocol.message.findings import Findings
 from league.protocol.signing.tokens import MANAGER
@@ -252,7 +252,7 @@ class PeerBook:
         self._learned.pop(endpoint, None)
 
     def probe(self, role: str, game_type: str) -> Ping:
-        return Probe(role, game_type)
+        return DialectProbe(role, game_type)
 
     def must_probe(self, to: Address) -> bool:
         # The tools of a server must be known before they are called, and a handshake may take long (T-11).

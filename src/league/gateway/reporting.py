@@ -26,7 +26,7 @@ from typing import Final
 from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
 from league.gateway.readers.foreign_assignments import FreeQuery
 from league.gateway.readers.foreign_reports import in_all_words, is_draw
-from league.gateway.readers.foreign_tables import Tally, played_in, tallies_in
+from league.gateway.readers.foreign_tables import ForeignTableRow, played_in, tallies_in
 from league.machine import UNREACHED, Content, Failure, Information, Refusal
 from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.messages import MatchResultReport, Message
@@ -45,7 +45,7 @@ _QUESTION: Final = Policy(EXCHANGES["LEAGUE_QUERY"].limit_s, if_not_understood=R
 _ONCE: Final = Policy(EXCHANGES["MATCH_RESULT_REPORT"].limit_s, if_not_understood=Reaction.FAILED)
 _PATIENTLY: Final = Policy(3 * EXCHANGES["MATCH_RESULT_REPORT"].limit_s, if_not_understood=Reaction.FAILED)
 
-Table = Mapping[str, Tally]
+Table = Mapping[str, ForeignTableRow]
 Look = Callable[[Table | None, float], None]
 """Gets what the table says, None if it is not to be had."""
 
@@ -92,7 +92,7 @@ class GatewayReport:
         self._before: Table | None = None
         self._failures = 0
         self._looks = 0
-        self._seen: dict[str, Tally] = {}
+        self._seen: dict[str, ForeignTableRow] = {}
         self._is_over = False
         self.failure: Failure | None = None
         self.outcome = ""

@@ -1,6 +1,6 @@
 """Words: how one call is made in the words that a third-party agent knows. Without I/O; shell and simulator run it.
 
-One call may take several requests. `Words` remembers, for each endpoint, what was found out; an `Exchange` is one call:
+One call may take several requests. `Words` remembers, for each endpoint, what was found out; an `DialectCall` is one call:
 its runner sends the first request, hands each reply to `step`, and gets another request or the reply that counts:
 
     usual request ──▶ "no such method": the other names of the method, one after the other
@@ -41,7 +41,7 @@ from league.gateway.readers.tools import (
     ToolList,
 )
 from league.letters import HttpReply
-from league.machine import Address, Ping, Probe
+from league.machine import Address, DialectProbe, Ping
 from league.protocol import endpoints
 from league.protocol.conventions import Convention
 from league.protocol.errors import Family, PeerError
@@ -84,7 +84,7 @@ NOTIFICATIONS: Final = frozenset(
 """Messages whose connection may be given to a more urgent call: nothing follows from their acknowledgements."""
 
 
-class Post(Struct, frozen=True):
+class HttpPost(Struct, frozen=True):
     """One HTTP request. `limit` is the largest answer to read, 0 for the limit of the call."""
 
     url: str
@@ -108,14 +108,14 @@ class EndpointWords(Struct):
 
 
 _NOTHING = EndpointWords()
-_Steps = Generator[Post, HttpReply, HttpReply]
+_Steps = Generator[HttpPost, HttpReply, HttpReply]
 
 
 class NoReplyError(Exception):
     """A request of an exchange got no reply."""
 
 
-class Exchange:
+class DialectCall:
     """One call: requests go out one after the other, until one reply counts."""
 
     def __init__(self, steps: _Steps) -> None:
@@ -123,7 +123,7 @@ class Exchange:
         self.first = next(steps)
         """The request to begin with."""
 
-    def step(self, reply: HttpReply) -> Post | HttpReply:
+    def step(self, reply: HttpReply) -> HttpPost | HttpReply:
         """Return the next request, or the reply that counts."""
         try:
             return self._steps.send(reply)
@@ -159,11 +159,11 @@ class Words:
         to: Address,
         *,
         was_sent: bool = False,
-    ) -> Exchange:
+    ) -> DialectCall:
         """Begin a call in whatever words are known there. `was_sent`: the usual request has left already, and its reply
         is the first to step on."""
         call = _Call(self, call_id, message, body, to)
-        return Exchange(call.steps(was_sent))
+        return DialectCall(call.steps(was_sent))
 
     def of(self, endpoint: str) -> EndpointWords:
         """Return what is known of an endpoint, to read it."""
@@ -214,7 +214,7 @@ class _Call:
 
     def steps(self, was_sent: bool) -> _Steps:
         message = self._message
-        if isinstance(message, Probe):
+        if isinstance(message, DialectProbe):
             return (yield from self._probe(message))
         if isinstance(message, Ping):
             return (yield from self._post(self._written()))
@@ -230,7 +230,7 @@ class _Call:
     def _usual(self, message: Message) -> _Steps:
         """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
         raw = self._written()
-        post = Post(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
+        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
         reply = yield post
         reply = yield from self._settled(reply, post)
         names = _names(self._to.convention, message.type)[1:]
@@ -272,7 +272,7 @@ class _Call:
 
     # --- finding out --------------------------------------------------------------------------------------------------
 
-    def _probe(self, probe: Probe) -> _Steps:
+    def _probe(self, probe: DialectProbe) -> _Steps:
         """Ping the endpoint, ask for its tools where that may help, and reply with the findings."""
         reply = yield from self._post(self._written())
         words = self._words
@@ -315,7 +315,7 @@ class _Call:
 
     # --- tools and sessions -------------------------------------------------------------------------------------------
 
-    def _learn_tools(self) -> Generator[Post, HttpReply, None]:
+    def _learn_tools(self) -> Generator[HttpPost, HttpReply, None]:
         """Ask for the list of tools, once. A server that does not give it may want a handshake first, or to hear of no
         session at all."""
         words = self._words.learn(self._to.endpoint)
@@ -338,7 +338,7 @@ class _Call:
         if listed is not None:
             words.tools = listed
 
-    def _greet(self, words: EndpointWords) -> Generator[Post, HttpReply, bool]:
+    def _greet(self, words: EndpointWords) -> Generator[HttpPost, HttpReply, bool]:
         """Make MCP's handshake: return whether the server answered it."""
         reply = yield from self._post(jsonrpc.encode_call(1, "initialize", _GREETING), limit=LIST_LIMIT)
         content = _content(reply)
@@ -348,7 +348,7 @@ class _Call:
         yield from self._post(_GREETED, limit=LIST_LIMIT)
         return True
 
-    def _listed_tools(self) -> Generator[Post, HttpReply, tuple[Tool, ...] | None]:
+    def _listed_tools(self) -> Generator[HttpPost, HttpReply, tuple[Tool, ...] | None]:
         """Return the tools; None if the server failed, so that nothing is known."""
         session = self._words.of(self._to.endpoint).session
         listed = ToolList()
@@ -382,7 +382,7 @@ class _Call:
             headers = _headers(words.session, method, tool)
         # Only the message itself gives way. Questions about tools and sessions have a limit of their own.
         gives_way = self._gives_way and not limit
-        post = Post(
+        post = HttpPost(
             words.url or self._to.endpoint,
             raw,
             headers,
@@ -395,7 +395,7 @@ class _Call:
             return _without_events(reply)
         return (yield from self._settled(reply, post))
 
-    def _settled(self, reply: HttpReply, post: Post) -> _Steps:
+    def _settled(self, reply: HttpReply, post: HttpPost) -> _Steps:
         """Find the reply that counts: out of its event, or from the path that was meant."""
         endpoint = self._to.endpoint
         if reply.status in _NOT_HERE and _has_no_path(endpoint):
@@ -484,7 +484,7 @@ def _choice_tool(offered: Iterable[Tool]) -> Tool | None:
 
 def _findings(
     endpoint: str,
-    probe: Probe,
+    probe: DialectProbe,
     reply: HttpReply,
     words: EndpointWords,
     convention: Convention,
@@ -522,7 +522,7 @@ def _findings(
     )
 
 
-def _offered_tools(offered: tuple[Tool, ...], probe: Probe, version: str) -> OfferedTools:
+def _offered_tools(offered: tuple[Tool, ...], probe: DialectProbe, version: str) -> OfferedTools:
     choice = _CHOICES[probe.game_type != "even_odd"]
     invitation_tool = tools.pick("GAME_INVITATION", offered)
     choice_tool = _choice_tool(offered)

@@ -105,7 +105,7 @@ def _clear_errors() -> Iterator[None]:
         raise CommandError(str(error), USAGE) from error
 
 
-class McpDoor(McpHandler, Protocol):
+class McpEntrance(McpHandler, Protocol):
     """Answers the MCP clients of an agent; a feature brings it (`league.rows.DoorRow`)."""
 
     is_open: bool
@@ -270,11 +270,11 @@ class HostedAgent:
         return Response(200, text.encode(), "text/plain; version=0.0.4")
 
 
-def _open_mcp_door(host: HostedAgent) -> McpDoor | None:
+def _open_mcp_door(host: HostedAgent) -> McpEntrance | None:
     row = next(rows.own(DoorRow), None)
     if row is None:
         return None  # a distribution without the MCP feature
-    open_door: Callable[[HostedAgent], McpDoor] = rows.load(row.open)
+    open_door: Callable[[HostedAgent], McpEntrance] = rows.load(row.open)
     return open_door(host)
 
 

@@ -34,7 +34,7 @@ from league.transport.http_client import HttpClient
 from league.transport.resolving import Resolver
 
 Standing = Literal["member", "stranger", "withdrawn", "unknown"]
-"""Whose mailbox this is; "unknown" as long as the manager does not serve."""
+"""What the owner of a mailbox is to the league; "unknown" as long as the manager does not serve."""
 _Handle = Callable[[str, bytes, Standing], Awaitable[Response]]
 
 LONGEST_WAIT_S: Final = 25.0
@@ -317,7 +317,9 @@ class RelayClient(HttpClient):
     ) -> PendingCall:
         # Nearly all endpoints are no mailboxes: to search them is cheaper than to parse them.
         if addresses.PREFIX not in url or not (name := self._name_of(url)):
-            return super().send(url, body, timeout_s, limit, on_end, headers, origin, gives_way)
+            return super().send(
+                url, body, timeout_s, limit=limit, on_end=on_end, headers=headers, origin=origin, gives_way=gives_way
+            )
         call = _Relayed(self._target_of(url, origin), b"", self._loop.time() + timeout_s, limit, timeout_s, on_end)
 
         def ended(reply: HttpReply | None) -> None:

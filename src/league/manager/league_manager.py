@@ -51,7 +51,7 @@ from league.manager.members.secret_rotation import ADMIN_TOKEN, OPERATOR, is_ret
 from league.manager.orders import OperatorOrders
 from league.manager.season.address_reports import AddressReports
 from league.manager.season.rounds import Rounds
-from league.manager.season.scoring import Scoring
+from league.manager.season.scoring import Scorekeeper
 from league.manager.season.standings import TIEBREAKERS
 from league.manager.staffing.assignments import ASSIGNMENT_SEED, Assignments
 from league.manager.staffing.dispatch import (
@@ -143,7 +143,7 @@ class AgentRequests(ManagerPart):
     queries: LeagueQueries
     draws: SharedDraws
     patience: Patience
-    scoring: Scoring
+    scoring: Scorekeeper
     address_reports: AddressReports
 
     def take(self, letter: Letter, read: Unsealed, now: float) -> None:
@@ -200,7 +200,7 @@ class LeagueManager(RoleMachine):
     journal knows whom it obeys. `kept_secrets` are others that the journal must hold. `manager_endpoints` are this
     manager's and those of its standbys. `is_local` is true if we listen
     to this machine alone. `ledger` is a state to go on from instead of an empty one. `open_book` and `open_giving` are
-    the gateway to agents by others; without them everybody is spoken to by the documents. Everything else about a
+    the gateway to third-party agents; without them everybody is spoken to by the documents. Everything else about a
     league is in its settings.
     """
 
@@ -260,9 +260,13 @@ class LeagueManager(RoleMachine):
         rounds = self._make_rounds(context, broadcasts, probes, assignments, leases, proofs)
         authentication = Authentication(context, broadcasts, assignments.show_new_token)
         admission = Admission(context, endpoints, is_local, authentication, Approvals(context))
-        registration = RegistrationDesk(context, admission, authentication, probes, leases, assignments, draws)
+        registration = RegistrationDesk(
+            context, admission, authentication, probes=probes, leases=leases, assignments=assignments, draws=draws
+        )
         patience = Patience(context, assignments, authentication.has_shown_token)
-        scoring = Scoring(context, assignments, dispatches, leases, patience, proofs, draws)
+        scoring = Scorekeeper(
+            context, assignments, dispatches, leases=leases, patience=patience, proofs=proofs, draws=draws
+        )
         address_reports = AddressReports(context, scoring, leases, authentication.has_shown_token)
         queries = LeagueQueries(context, authentication, messages, dispatches)
         self._assignments = assignments
@@ -280,12 +284,12 @@ class LeagueManager(RoleMachine):
             context,
             self._signs_of_life,
             authentication,
-            registration,
-            queries,
-            draws,
-            patience,
-            scoring,
-            address_reports,
+            registration=registration,
+            queries=queries,
+            draws=draws,
+            patience=patience,
+            scoring=scoring,
+            address_reports=address_reports,
         )
         self._connect()
 
@@ -300,15 +304,15 @@ class LeagueManager(RoleMachine):
             self._calls,
             self._timers,
             self._secrets,
-            self._chance,
-            self._happened,
-            self._reply,
-            self._keep_secret,
-            book,
-            self._ledger,
-            lambda: self.journal_head(),
-            house,
-            manager_endpoints,
+            chance=self._chance,
+            happened=self._happened,
+            reply=self._reply,
+            keep_secret=self._keep_secret,
+            book=book,
+            ledger=self._ledger,
+            journal_head=lambda: self.journal_head(),
+            house=house,
+            manager_endpoints=manager_endpoints,
         )
 
     def _make_broadcasts(self, *parts: Any) -> Broadcasts:

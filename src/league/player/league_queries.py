@@ -28,8 +28,8 @@ from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
-    LeagueError,
     LeagueErrorAck,
+    LeagueErrorReply,
     LeagueQuery,
     LeagueQueryResponse,
     LeagueStandingsUpdate,
@@ -364,7 +364,7 @@ class ManagerMessages:
         self.on_ended(event, now)
         self._context.tell(result)
 
-    def erred(self, letter: Letter, error: LeagueError, now: float) -> None:
+    def erred(self, letter: Letter, error: LeagueErrorReply, now: float) -> None:
         """Handle LEAGUE_ERROR as a message of its own: show it to the player's code, and do nothing else."""
         context = self._context
         sender = context.credentials.identify((error.sender, error.auth_token, *NO_MATCH))

@@ -282,7 +282,7 @@ class PlayerMemory:
         """By match, as the manager announced them."""
         self.matches = InvitedMatches()
         self.history = History()
-        self.tally = Tally()
+        self.tally = OwnTally()
         self.missed: set[str] = set()
         """Matches that ended while we were away."""
         self.failures: deque[FailedChoice] = deque(maxlen=FAILURES)
@@ -408,7 +408,7 @@ class PlayerMemory:
         self.state = after(self.state, "withdraw")
 
 
-class Tally(Struct):
+class OwnTally(Struct):
     """The matches that have ended, also those that the history has forgotten, and our points of them."""
 
     played: int = 0

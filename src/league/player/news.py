@@ -12,7 +12,7 @@ from league.protocol.errors import BY_NAME, ERRORS
 from league.protocol.message.messages import (
     GameError,
     LeagueCompleted,
-    LeagueError,
+    LeagueErrorReply,
     LeagueStandingsUpdate,
     RoundAnnouncement,
 )
@@ -206,14 +206,14 @@ def result_in(message: LeagueCompleted, player_id: str) -> LeagueResult:
         champion.player_id,
         champion.display_name,
         champion.points,
-        tuple(message.final_standings),
-        message.total_rounds,
-        message.total_matches,
-        player_id,
+        table=tuple(message.final_standings),
+        total_rounds=message.total_rounds,
+        total_matches=message.total_matches,
+        my_id=player_id,
     )
 
 
-def error_in(message: GameError | LeagueError, trusted: bool) -> ReceivedError:
+def error_in(message: GameError | LeagueErrorReply, trusted: bool) -> ReceivedError:
     code = message.error_code
     row = ERRORS.get(code)
     description = message.error_description
@@ -237,11 +237,11 @@ def error_in(message: GameError | LeagueError, trusted: bool) -> ReceivedError:
         message.type,
         code,
         name,
-        detail,
-        match_id,
-        message.sender or "",
-        message.action_required,
-        message.retryable,
-        consequence,
-        trusted,
+        detail=detail,
+        match_id=match_id,
+        sender=message.sender or "",
+        action_required=message.action_required,
+        retryable=message.retryable,
+        consequence=consequence,
+        trusted=trusted,
     )

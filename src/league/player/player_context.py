@@ -21,7 +21,7 @@ from league.protocol.message.messages import (
     ChooseParityCall,
     GameInvitation,
     GameMoveCall,
-    LeagueError,
+    LeagueErrorReply,
     Message,
     OpenRequest,
 )
@@ -35,7 +35,7 @@ NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of messages that are about no match."""
 AddressedToPlayer = GameInvitation | ChooseParityCall | GameMoveCall
 """The messages that name the player they are for."""
-Notified = OpenRequest | LeagueError
+Notified = OpenRequest | LeagueErrorReply
 """The messages that a player may be sent."""
 
 

@@ -168,11 +168,11 @@ class Conduct:
             match,
             seat,
             player_id,
-            is_strict,
-            passes.answers[seat],
-            players,
-            is_strict or match.taken.signs[seat],
-            passes.replies[seat],
+            is_strict=is_strict,
+            digests=passes.answers[seat],
+            players=players,
+            must_show_token=is_strict or match.taken.signs[seat],
+            replies=passes.replies[seat],
         )
 
     def question(self, seat: Seat) -> Question:

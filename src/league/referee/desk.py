@@ -49,8 +49,8 @@ from league.protocol.message.judge import shown
 from league.protocol.message.messages import (
     LeagueCompleted,
     LeagueCompletedAck,
-    LeagueError,
     LeagueErrorAck,
+    LeagueErrorReply,
     LeagueStandingsUpdate,
     MemberRequest,
     Message,
@@ -118,13 +118,13 @@ class RefereeDesk(RoleMachine):
             self._calls,
             self._timers,
             self._secrets,
-            chance,
-            self._happened,
-            self._reply,
-            self._keep_secret,
-            book,
-            settings,
-            self._docket,
+            chance=chance,
+            happened=self._happened,
+            reply=self._reply,
+            keep_secret=self._keep_secret,
+            book=book,
+            settings=settings,
+            docket=self._docket,
         )
         self._membership = context.membership = Membership(
             meta, manager_endpoint, context, wished_id=wished_id, find_key=find_key, may_play=may_play
@@ -366,7 +366,7 @@ class RefereeDesk(RoleMachine):
             raise
 
     def _acknowledged(self, message: Message, now: float) -> Message:
-        assert isinstance(message, MemberRequest | LeagueError)
+        assert isinstance(message, MemberRequest | LeagueErrorReply)
         about = {}
         if isinstance(message, ABOUT_ROUNDS):
             about["round_id"] = message.round_id

@@ -16,7 +16,7 @@ from league.protocol.message.envelope import Profile, Unsealed
 from league.protocol.message.exchanges import EXCHANGES, RetrySchedule
 from league.protocol.message.messages import (
     GameError,
-    LeagueError,
+    LeagueErrorReply,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -232,7 +232,7 @@ def error_in(content: Content | None) -> str | None:
         return content.code
     if not isinstance(content, Unsealed):
         return None
-    if isinstance(content.message, LeagueError | GameError):
+    if isinstance(content.message, LeagueErrorReply | GameError):
         code = content.message.error_code
         if code in ERRORS:
             return code

@@ -32,7 +32,7 @@ class StoredRow(NamedTuple):
     digest: bytes
 
 
-class Head(NamedTuple):
+class ChainHead(NamedTuple):
     """The end of a group: the number of its last event, and the digest of all events up to it."""
 
     seq: int
@@ -45,12 +45,12 @@ class Examination(NamedTuple):
 
     sound: int
     is_whole: bool
-    heads: Sequence[Head]
+    heads: Sequence[ChainHead]
 
 
 def examine(rows: Iterable[StoredRow | None]) -> Examination:
     """Follow the chain through all events of a journal; None stands for an event that cannot be read."""
-    heads: list[Head] = []
+    heads: list[ChainHead] = []
     group: list[StoredRow] = []
     sound = 0
     digest = b""
@@ -65,7 +65,7 @@ def examine(rows: Iterable[StoredRow | None]) -> Examination:
         if digest != row.digest:
             return Examination(sound, False, heads)
         sound = row.seq
-        heads.append(Head(sound, digest))
+        heads.append(ChainHead(sound, digest))
         group = []
     # Events behind the last digest were added by somebody else.
     return Examination(sound + len(group), not group, heads)

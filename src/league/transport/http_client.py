@@ -139,11 +139,11 @@ class HttpClient:
             url,
             body,
             timeout_s,
-            limit,
-            partial(_settle, ended),
-            headers,
-            origin,
-            gives_way,
+            limit=limit,
+            on_end=partial(_settle, ended),
+            headers=headers,
+            origin=origin,
+            gives_way=gives_way,
         )
         try:
             result = await ended

@@ -37,8 +37,8 @@ from league.transport.http import (
     address_of,
 )
 from league.transport.http_parser import (
-    Phase,
     RequestParser,
+    RequestPhase,
     RequestRejectedError,
     StopReading,
 )
@@ -59,7 +59,7 @@ DISCARD_LIMIT = 8 * 1024 * 1024
 
 _LOG = logging.getLogger(__name__)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_IDLE = Phase.IDLE
+_IDLE = RequestPhase.IDLE
 _MESSAGE = HttpRequest(method="POST")
 """Stands for any message with a known head: their answers have the same form."""
 
@@ -221,7 +221,7 @@ class ServerConnection(asyncio.Protocol):
         """Part of a request is here: from now on the deadline for the rest runs."""
         if self.deadline != NEVER:
             return
-        if self._parser.phase is Phase.HEAD:
+        if self._parser.phase is RequestPhase.HEAD:
             self._expire_in(self._table.limits.header_s)
         elif len(self._waiting) <= 1:  # behind an unanswered request it is we who are slow: we do not even read on
             self._expire_in(self._table.limits.body_s)
@@ -427,7 +427,7 @@ class ServerConnection(asyncio.Protocol):
         """Answer what was asked, then close."""
         if self._waiting:
             self._waiting[-1].keep_alive = False
-            self._is_discarding = self._is_discarding or self._parser.phase is not Phase.BODY
+            self._is_discarding = self._is_discarding or self._parser.phase is not RequestPhase.BODY
         elif not self._is_discarding:
             self.hang_up()
 
@@ -453,12 +453,12 @@ class ServerConnection(asyncio.Protocol):
         """Answer in the place of the request being read, after all that were read before it."""
         phase = self._parser.phase
         request = self._parser.request
-        if phase is Phase.BODY and not (self._waiting and self._waiting[-1] is request):
+        if phase is RequestPhase.BODY and not (self._waiting and self._waiting[-1] is request):
             self._half_close()  # it has its answer
             return
         if phase is _IDLE:
             request = HttpRequest()
-        if phase is not Phase.BODY:
+        if phase is not RequestPhase.BODY:
             self._append(request)
         self._is_discarding = True
         self.deadline = NEVER

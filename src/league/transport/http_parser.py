@@ -28,7 +28,7 @@ _ONCE_ONLY = frozenset({b"host", b"origin", b"content-type", b"content-encoding"
 _OFFER = (b"connection", b"upgrade")
 
 
-class Phase(Enum):
+class RequestPhase(Enum):
     """The part of a request that a client is sending. Answering is not a phase: several requests may wait for it."""
 
     IDLE = "between requests"
@@ -36,7 +36,7 @@ class Phase(Enum):
     BODY = "body"
 
 
-_IDLE, _HEAD, _BODY = Phase  # names of the module are found faster
+_IDLE, _HEAD, _BODY = RequestPhase  # names of the module are found faster
 
 
 class RequestRejectedError(Exception):

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from league.gateway.words import Exchange, Post, Words
+from league.gateway.words import DialectCall, HttpPost, Words
 from league.letters import HttpReply
-from league.machine import Address, Probe
+from league.machine import Address, DialectProbe
 from league.protocol.conventions import Convention
 from league.protocol.message.findings import Findings, alike, unanswered, unusable
 from league.protocol.wire import jsonrpc
@@ -26,11 +26,11 @@ def listed(*names: str) -> HttpReply:
     return HttpReply(200, jsonrpc.encode_result(1, {"tools": [{"name": name} for name in names]}))
 
 
-def begin(words: Words, convention: Convention = Convention.SPEC, endpoint: str = HERE) -> Exchange:
-    return words.begin(7, Probe("player", "even_odd"), b"", Address("P01", endpoint, "tok", convention))
+def begin(words: Words, convention: Convention = Convention.SPEC, endpoint: str = HERE) -> DialectCall:
+    return words.begin(7, DialectProbe("player", "even_odd"), b"", Address("P01", endpoint, "tok", convention))
 
 
-def methods(exchange: Exchange, *replies: HttpReply) -> tuple[list[str], Findings]:
+def methods(exchange: DialectCall, *replies: HttpReply) -> tuple[list[str], Findings]:
     """The methods of all requests, and the findings."""
     posts = [exchange.first]
     for reply in replies:
@@ -133,7 +133,7 @@ def test_a_redirect_on_the_same_server_is_followed_once_and_remembered(location:
     words = Words()
     exchange = begin(words)
     second = exchange.step(HttpReply(308, b"", location=location))
-    assert isinstance(second, Post)
+    assert isinstance(second, HttpPost)
     assert second.url.lower() == HERE + "/"
     final = exchange.step(PONG)
     assert isinstance(final, HttpReply)

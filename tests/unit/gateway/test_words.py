@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.gateway.words import LIST_LIMIT, Exchange, Post, Words, is_final
+from league.gateway.words import LIST_LIMIT, DialectCall, HttpPost, Words, is_final
 from league.letters import HttpReply
 from league.machine import Address, Ping
 from league.protocol.conventions import Convention
@@ -21,20 +21,20 @@ CHOSEN = HttpReply(200, b'{"jsonrpc":"2.0","id":1,"result":{"parity_choice":"eve
 
 def begin(
     words: Words, message: Any = CALL, convention: Convention = Convention.SPEC, endpoint: str = HERE, **more: Any
-) -> Exchange:
+) -> DialectCall:
     body = b"" if isinstance(message, Ping) else jsonrpc.encode_body(message)
     return words.begin(7, message, body, Address("P01", endpoint, "tok", convention, "10.0.0.1"), **more)
 
 
-def method(post: Post | HttpReply) -> str:
-    assert isinstance(post, Post)
+def method(post: HttpPost | HttpReply) -> str:
+    assert isinstance(post, HttpPost)
     call: dict[str, Any] = json.loads(post.raw)
     return str(call["params"]["name"] if call["method"] == "tools/call" else call["method"])
 
 
-def then(exchange: Exchange, reply: HttpReply) -> Post:
+def then(exchange: DialectCall, reply: HttpReply) -> HttpPost:
     post = exchange.step(reply)
-    assert isinstance(post, Post)
+    assert isinstance(post, HttpPost)
     return post
 
 
@@ -121,7 +121,7 @@ def test_tools_are_listed_once_page_by_page_and_one_of_them_is_called() -> None:
     assert method(begin(words, CALL, Convention.TOOLS).first) == "make_choice"
 
 
-def open_session(exchange: Exchange, session: str) -> Post:
+def open_session(exchange: DialectCall, session: str) -> HttpPost:
     """A server that wants a handshake before it lists its tools; the call of the tool is returned."""
     refused = HttpReply(400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no session"}}')
     greeting = jsonrpc.encode_result(1, {"protocolVersion": "2025-06-18"})
@@ -161,13 +161,13 @@ def test_a_call_that_ended_within_the_handshake_leaves_the_next_one_to_begin_ane
 
 def test_a_server_that_lists_no_tools_is_called_by_the_documents_names() -> None:
     exchange = begin(Words(), CALL, Convention.TOOLS)
-    post: Post | HttpReply = exchange.first
+    post: HttpPost | HttpReply = exchange.first
     asked = []
-    while isinstance(post, Post) and method(post) in ("tools/list", "initialize"):
+    while isinstance(post, HttpPost) and method(post) in ("tools/list", "initialize"):
         asked.append(method(post))
         post = exchange.step(NO_SUCH)
     assert (asked, method(post)) == (["tools/list", "initialize", "tools/list"], "parity_choose")
-    assert isinstance(post, Post)
+    assert isinstance(post, HttpPost)
     assert post.headers == b""
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from league import events as e
 from league.games import draw
-from league.games.evidence import SUSPICIOUS, PlayedMatch
+from league.games.evidence import SUSPICIOUS, AssignedMatch
 from league.protocol.signing.keys import sign
 from league.reading import views
 from tests.support.managed import LEAGUE, Managed, Object, code_of
@@ -28,11 +28,11 @@ def league_of(*declared: bool) -> Managed:
     return league
 
 
-def played(league: Managed) -> PlayedMatch:
+def played(league: Managed) -> AssignedMatch:
     """The match as its players know it."""
     match = league.manager.ledger.matches["R1M1"]
     key = league.manager.ledger.manager_key
-    return PlayedMatch(
+    return AssignedMatch(
         LEAGUE, "R1M1", 1, match.players, match.current.share_commitment, match.referee_id or "", manager_key=key
     )
 

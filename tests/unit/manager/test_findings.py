@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league import events as e
-from league.machine import Failure, Probe, Undelivered
+from league.machine import DialectProbe, Failure, Undelivered
 from league.protocol.message.findings import Findings, OfferedTools, unanswered, unusable
 from league.protocol.message.messages import Message
 from tests.support.managed import Managed, plain
@@ -33,7 +33,7 @@ def words(league: Managed) -> object:
 def test_the_answer_to_a_registration_says_what_the_probe_found_out() -> None:
     league = applied()
     (probe,) = league.calls("ping")
-    assert probe.message == Probe("player", "even_odd")
+    assert probe.message == DialectProbe("player", "even_odd")
     league.answer(probe, BROKEN)
     assert words(league) == BROKEN.in_words()
     (event,) = league.of(e.AgentProbed)

@@ -10,7 +10,7 @@ import pytest
 
 from league import events as e
 from league.features.games.cop_and_thief import GAME
-from league.games.evidence import PlayedMatch
+from league.games.evidence import AssignedMatch
 from league.games.moves import reported_choices
 from league.machine import MatchRecord, RecordRequest
 from league.manager.season.scoring import RECORD_PAUSE_S
@@ -39,7 +39,7 @@ class LongMatch:
         key = self.league.manager.ledger.manager_key
         self.played: SignedMatch = signed_matches.play(
             GAME,
-            PlayedMatch(LEAGUE, "R1M1", 1, match.players, promise, manager_key=key),
+            AssignedMatch(LEAGUE, "R1M1", 1, match.players, promise, manager_key=key),
             Random(1),
             bytes.fromhex(self.league.secrets["share/R1M1/1"]),
         )

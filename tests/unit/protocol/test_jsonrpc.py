@@ -11,7 +11,7 @@ from league.protocol.conventions import Convention
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.message.envelope import STRICT, Profile, Reading, Unsealed
 from league.protocol.message.exchanges import EXCHANGES, Role
-from league.protocol.message.messages import GameJoinAck, LeagueError, RoundAnnouncementAck
+from league.protocol.message.messages import GameJoinAck, LeagueErrorReply, RoundAnnouncementAck
 from league.protocol.wire.jsonrpc import (
     MANAGER_LIMIT,
     MESSAGE_LIMIT,
@@ -78,7 +78,7 @@ def test_a_league_error_may_be_a_notification(method: str, role: Role, profile: 
     wrong = {"message_type": "LEAGUE_ERROR", "error_code": "E012", "error_description": "AUTH_TOKEN_INVALID"}
     call = decode_call(json.dumps({"jsonrpc": "2.0", "method": method, "params": wrong}).encode())
     read = read_call(call, Reading(profile), role)
-    assert isinstance(read.message, LeagueError)
+    assert isinstance(read.message, LeagueErrorReply)
     assert read.deviations == ()
 
 
@@ -300,7 +300,7 @@ def test_what_is_not_said_is_not_written() -> None:
 @pytest.mark.parametrize("code", ERRORS)
 def test_a_written_error_has_number_name_and_the_whole_message(code: str) -> None:
     row = ERRORS[code]
-    data = LeagueError(error_code=code, error_description=row.name)
+    data = LeagueErrorReply(error_code=code, error_description=row.name)
     document = json.loads(encode_error("req-1", code, Family.QUERY, data))
     assert document["id"] == "req-1"
     assert document["error"]["code"] == row.number(Family.QUERY)

@@ -10,8 +10,8 @@ from msgspec.structs import asdict, replace
 from league.transport.http import HttpRequest, Limits
 from league.transport.http_parser import (
     KNOWN_SIZE,
-    Phase,
     RequestParser,
+    RequestPhase,
     RequestRejectedError,
     StopReading,
 )
@@ -206,10 +206,10 @@ def test_a_head_is_not_a_request_until_its_body_is_here() -> None:
     notes = Notes()
     parser = RequestParser(LIMITS, notes)
     for piece, phase, heads, requests in (
-        (COUNTED[:10], Phase.HEAD, 0, 0),
-        (COUNTED[10:-2], Phase.BODY, 1, 0),
-        (b"{", Phase.BODY, 1, 0),
-        (b"}", Phase.IDLE, 1, 1),
+        (COUNTED[:10], RequestPhase.HEAD, 0, 0),
+        (COUNTED[10:-2], RequestPhase.BODY, 1, 0),
+        (b"{", RequestPhase.BODY, 1, 0),
+        (b"}", RequestPhase.IDLE, 1, 1),
     ):
         parser.feed(piece)
         assert (parser.phase, len(notes.heads), len(notes.requests)) == (phase, heads, requests)

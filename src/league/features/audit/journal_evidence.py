@@ -19,7 +19,7 @@ from league.protocol.signing.keys import SIGNING_SECRET, signing_key
 from league.protocol.signing.tokens import MANAGER
 from league.reading.journals import in_league, manager_after, role_of
 from league.storage import urls
-from league.storage.chain import Examination, Head, examine
+from league.storage.chain import ChainHead, Examination, examine
 from league.storage.notices import JournalError
 from league.storage.opening import journals_at
 from league.storage.reading import open_for_reading
@@ -54,7 +54,7 @@ class LeagueJournals:
         return [journal for journal in self.journals if not journal.chain.is_whole]
 
     @property
-    def head(self) -> Head | None:
+    def head(self) -> ChainHead | None:
         """The head of the manager's chain."""
         if self.manager is None or not self.manager.chain.heads:
             return None

@@ -53,7 +53,7 @@ _NOT_UNDERSTOOD = frozenset({-32600, -32601, -32602})
 
 
 @dataclass(slots=True)
-class Exchange:
+class RecordedExchange:
     """A request, and its answer if it came. The letters are without their bodies, which are read already."""
 
     request: LetterNote
@@ -74,7 +74,7 @@ class Span(NamedTuple):
 class Transcript:
     """The letters of one agent, and what is missing of them."""
 
-    exchanges: Sequence[Exchange] = ()
+    exchanges: Sequence[RecordedExchange] = ()
     gap: str = ""
     """Why the letters do not show everything; empty if they do."""
     restarts: Sequence[float] = ()
@@ -137,7 +137,7 @@ class _LetterReader:
     """Takes the letters of a transcript in order, and finds the answer to each request."""
 
     def __init__(self, openings: Sequence[int], endpoints: Mapping[str, set[str]]) -> None:
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[RecordedExchange] = []
         self.restarts: list[float] = []
         self.size = 0
         """Bytes of all bodies that were read; a broadcast counts once."""
@@ -149,7 +149,7 @@ class _LetterReader:
         self._openings = list(openings)
         self._endpoints = endpoints
         self._ends: list[Span] = []
-        self._waiting: dict[tuple[str, str, str | None, str | None], list[Exchange]] = {}
+        self._waiting: dict[tuple[str, str, str | None, str | None], list[RecordedExchange]] = {}
         self._contents: dict[bytes, Object] = {}
 
     def take(self, number: int, letter: LetterNote) -> None:
@@ -172,7 +172,7 @@ class _LetterReader:
         content = self._content(letter.body)
         bare = msgspec.structs.replace(letter, body=b"")
         if is_request:
-            exchange = Exchange(bare, content.get("id"), _message_in(content, letter.message_type))
+            exchange = RecordedExchange(bare, content.get("id"), _message_in(content, letter.message_type))
             self.exchanges.append(exchange)
             waiting.append(exchange)
             if len(waiting) > MOST_WAITING:
@@ -200,7 +200,7 @@ class _LetterReader:
     def ends(self) -> Sequence[Span]:
         return [*self._ends, Span(self._latest, inf)]
 
-    def _best(self, waiting: Sequence[Exchange], answer: Object) -> Exchange:
+    def _best(self, waiting: Sequence[RecordedExchange], answer: Object) -> RecordedExchange:
         """The request that an answer belongs to: the same id and conversation count most, then the agent, then age."""
         rpc_id = answer.get("id")
         result = _result_in(answer)
@@ -208,7 +208,7 @@ class _LetterReader:
         agent_id = text(result, "player_id") or text(result, "referee_id") or ""
         endpoints = self._endpoints.get(agent_id, ())
 
-        def likeness(exchange: Exchange) -> tuple[bool, bool, bool]:
+        def likeness(exchange: RecordedExchange) -> tuple[bool, bool, bool]:
             is_same_call = rpc_id is not None and exchange.rpc_id == rpc_id
             is_same_conversation = text(exchange.message, "conversation_id") == conversation
             meta = inner(exchange.message, "player_meta") or inner(exchange.message, "referee_meta")
@@ -285,7 +285,7 @@ class _Holders:
         return holder
 
 
-def _calls_of(agent_id: str, exchanges: Sequence[Exchange], holders: _Holders) -> Iterator[RecordedCall]:
+def _calls_of(agent_id: str, exchanges: Sequence[RecordedExchange], holders: _Holders) -> Iterator[RecordedCall]:
     for exchange in exchanges:
         sender = agent_id
         receiver = exchange.request.peer
@@ -297,7 +297,7 @@ def _calls_of(agent_id: str, exchanges: Sequence[Exchange], holders: _Holders) -
         yield replace(_call(exchange, sender, receiver), clock=agent_id)
 
 
-def _is_refused(exchange: Exchange) -> bool:
+def _is_refused(exchange: RecordedExchange) -> bool:
     """Whether the receiver did not believe the sender. Without an answer it may have: it was stopped before."""
     if exchange.answer is None or _result_in(exchange.frame) is not None:
         return False
@@ -305,7 +305,7 @@ def _is_refused(exchange: Exchange) -> bool:
     return text(inner(inner(exchange.frame, "error"), "data"), "error_code") != "E017"
 
 
-def _accepted_sender(exchange: Exchange, receiver: str, holders: _Holders) -> str:
+def _accepted_sender(exchange: RecordedExchange, receiver: str, holders: _Holders) -> str:
     """The agent whose request was accepted."""
     if receiver == MANAGER and exchange.request.message_type == "MATCH_RESULT_REPORT":
         # Only the referee of a match has its report accepted, whatever it calls itself.
@@ -316,7 +316,7 @@ def _accepted_sender(exchange: Exchange, receiver: str, holders: _Holders) -> st
     return sender.rpartition(":")[2]
 
 
-def _call(exchange: Exchange, sender: str, receiver: str) -> RecordedCall:
+def _call(exchange: RecordedExchange, sender: str, receiver: str) -> RecordedCall:
     request = exchange.request
     answer = exchange.answer
     if answer is None:

@@ -27,7 +27,7 @@ from league.features.audit.promises.grounds.event_history import (
     settings_of,
 )
 from league.features.audit.promises.grounds.evidence import Evidence
-from league.games.evidence import SUSPICIOUS, PlayedMatch, Proof, rests_on
+from league.games.evidence import SUSPICIOUS, AssignedMatch, Proof, rests_on
 from league.manager.state.ledger import basis_of
 
 
@@ -92,7 +92,7 @@ class _League:
         if result.status == "TECHNICAL_LOSS" or result.origin:
             return None
         attempt = attempt_of(result)
-        match = PlayedMatch(
+        match = AssignedMatch(
             league_id=self._settings.league_id,
             match_id=result.match_id,
             attempt=result.attempt,

@@ -23,7 +23,7 @@ from league.features.minds.asked.chat import read_completion
 from league.features.minds.asked.mcp_server import text_in_result
 from league.features.minds.asked.transports import CHOICE, TRUNCATED, Answer
 from league.features.minds.asking import outcome_of, reading_in
-from league.features.minds.conversations import Conversation, Exchange
+from league.features.minds.conversations import Conversation, MindExchange
 from league.games import registry
 from league.games.contract import PLAYER_A, PLAYER_B, Game, Seat
 from league.terminal import CommandError
@@ -61,7 +61,7 @@ class MatchKey(NamedTuple):
         return f"match {self.number} of {self.first} and {self.second}"
 
 
-class Choice(NamedTuple):
+class RecordedChoice(NamedTuple):
     """A choice as its conversation has it."""
 
     turn: int
@@ -80,7 +80,7 @@ def audit(folder: str | Path) -> StudyAudit:
     except (OSError, ValueError) as error:
         raise CommandError(f"{folder} does not hold a tournament of models: {error}") from error
     report = StudyAudit(matches=len(matches))
-    choices: dict[MatchKey, list[Choice]] = {}
+    choices: dict[MatchKey, list[RecordedChoice]] = {}
     for number, line in enumerate(lines, start=1):
         try:
             _check_line(json.loads(line), report, choices)
@@ -90,7 +90,7 @@ def audit(folder: str | Path) -> StudyAudit:
     return report
 
 
-def _check_line(row: dict[str, Any], report: StudyAudit, choices: dict[MatchKey, list[Choice]]) -> None:
+def _check_line(row: dict[str, Any], report: StudyAudit, choices: dict[MatchKey, list[RecordedChoice]]) -> None:
     key = MatchKey(row["first"], row["second"], row["number"])
     where = f"turn {row['turn']} of {row['strategy']} in {key}"
     text = row["conversation"]
@@ -106,7 +106,7 @@ def _check_line(row: dict[str, Any], report: StudyAudit, choices: dict[MatchKey,
     if conversation.choice is not None:
         report.choices += 1
         report.fallbacks += bool(conversation.fallback_reason)
-        choices.setdefault(key, []).append(Choice(row["turn"], row["strategy"], conversation.choice))
+        choices.setdefault(key, []).append(RecordedChoice(row["turn"], row["strategy"], conversation.choice))
 
 
 def problem_in(conversation: Conversation) -> str:
@@ -130,7 +130,7 @@ def problem_in(conversation: Conversation) -> str:
     return ""
 
 
-def _problem_of_exchange(exchange: Exchange, options: Sequence[str]) -> str:
+def _problem_of_exchange(exchange: MindExchange, options: Sequence[str]) -> str:
     answer = answer_in(exchange)
     if answer is None:
         return ""
@@ -143,7 +143,7 @@ def _problem_of_exchange(exchange: Exchange, options: Sequence[str]) -> str:
     return f"a reply was misread: {doubt}" if doubt else ""
 
 
-def answer_in(exchange: Exchange) -> Answer | None:
+def answer_in(exchange: MindExchange) -> Answer | None:
     """Read the reply of an exchange again; None if there was no answer, or not all of it was kept."""
     if exchange.reply_length or exchange.detail:
         return None
@@ -160,7 +160,7 @@ def answer_in(exchange: Exchange) -> Answer | None:
 def _check_results(
     document: dict[str, Any],
     matches: list[dict[str, str]],
-    choices: dict[MatchKey, list[Choice]],
+    choices: dict[MatchKey, list[RecordedChoice]],
     report: StudyAudit,
 ) -> None:
     game = registry.find(document["game"])
@@ -187,7 +187,7 @@ def _check_results(
             report.problems.append(f"{row['strategy']} has {wins} wins in {MATCHES}, and not {row['wins']}")
 
 
-def _problem_of_match(game: Game, row: dict[str, str], choices: list[Choice], report: StudyAudit) -> str:
+def _problem_of_match(game: Game, row: dict[str, str], choices: list[RecordedChoice], report: StudyAudit) -> str:
     """Play a match again, and say what does not fit."""
     try:
         ended = _replayed(game, row, choices)
@@ -201,7 +201,7 @@ def _problem_of_match(game: Game, row: dict[str, str], choices: list[Choice], re
     return ""
 
 
-def _replayed(game: Game, row: dict[str, str], choices: list[Choice]) -> str:
+def _replayed(game: Game, row: dict[str, str], choices: list[RecordedChoice]) -> str:
     """Return how a match ends that is played again; an empty text if chance decides.
 
     LookupError if a choice is missing, ValueError if one is illegal.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from league.features.dashboard.league_history import LeagueHistory, Moment
     from league.features.dashboard.live_page import LivePage
     from league.features.dashboard.rendering import Renderer
-    from league.features.dashboard.views.answer_times import Answering
+    from league.features.dashboard.views.answer_times import AnswerSummary
     from league.features.dashboard.views.board_view import PlayView
     from league.features.dashboard.views.league_view import LeagueView
     from league.features.records.match_facts import MatchFacts
@@ -114,7 +114,7 @@ class LeaguePages(Protocol):
     async def records(self, player_id: str) -> Sequence[Event]:
         """The referees' records of the matches of a player."""
 
-    async def answering(self) -> Mapping[str, Answering]:
+    async def answering(self) -> Mapping[str, AnswerSummary]:
         """How players answer, by their ids."""
 
     async def changed(self) -> None:
@@ -368,7 +368,7 @@ class Dashboard:
         live = [(manager.ledger.matches[match_id], seen) for match_id, seen in manager.live.seen.items()]
         return _Look(view, live, observations, duration)
 
-    def _show(self, look: _Look, results: Results, answering: Mapping[str, Answering]) -> float:
+    def _show(self, look: _Look, results: Results, answering: Mapping[str, AnswerSummary]) -> float:
         """Render what has changed, in a thread of its own; return how long that took, in seconds."""
         from league.features.dashboard.history_view import HistoryView
         from league.features.dashboard.live_page import LivePage

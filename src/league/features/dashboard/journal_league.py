@@ -12,7 +12,7 @@ from league.features.dashboard.history_view import HistoryView, as_it_was
 from league.features.dashboard.league_history import LeagueHistory
 from league.features.dashboard.rendering import SITE, SITE_BELOW, Renderer
 from league.features.dashboard.sections import sections_of
-from league.features.dashboard.views.answer_times import Answering, AnswerLog
+from league.features.dashboard.views.answer_times import AnswerLog, AnswerSummary
 from league.features.dashboard.views.league_view import completed, league_view
 from league.features.dashboard.views.match_view import match_page
 from league.features.dashboard.views.player_view import player_page
@@ -49,7 +49,7 @@ class JournalLeague:
     async def records(self, player_id: str) -> Sequence[Event]:
         return _records(self._manager, self._journals, player_id)
 
-    async def answering(self) -> Mapping[str, Answering]:
+    async def answering(self) -> Mapping[str, AnswerSummary]:
         return _answering(self._journals)
 
     async def changed(self) -> None:
@@ -69,7 +69,7 @@ def _records(manager: LeagueManager, journals: Journals, player_id: str) -> Sequ
     return records
 
 
-def _answering(journals: Journals) -> Mapping[str, Answering]:
+def _answering(journals: Journals) -> Mapping[str, AnswerSummary]:
     log = AnswerLog()
     for journal in journals.referees.values():
         log.add(journal.events)

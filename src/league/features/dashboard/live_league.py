@@ -12,7 +12,7 @@ from threading import Lock
 from league.agent.agent import Shown
 from league.events import Event
 from league.features.dashboard.league_history import LeagueHistory
-from league.features.dashboard.views.answer_times import Answering, AnswerLog
+from league.features.dashboard.views.answer_times import AnswerLog, AnswerSummary
 from league.features.records.live_facts import live_facts
 from league.features.records.match_facts import MatchFacts
 from league.hosting.manager.manager_api import journal_of, watched
@@ -70,13 +70,13 @@ class LiveLeague:
             events += record.events
         return events
 
-    async def answering(self) -> Mapping[str, Answering]:
+    async def answering(self) -> Mapping[str, AnswerSummary]:
         journal = journal_of(self._host)
         if journal is None:
             return {}
         return await asyncio.to_thread(self._read_answers, journal)
 
-    def _read_answers(self, journal: JournalReader) -> Mapping[str, Answering]:
+    def _read_answers(self, journal: JournalReader) -> Mapping[str, AnswerSummary]:
         """Read the records that are new."""
         # A viewer that is gone leaves its thread behind, so two of them may read at the same time.
         with self._answers_lock:

@@ -22,7 +22,7 @@ VERDICTS = {READS: "verdict", RETRIES: "outcome", CALLS: "outcome"}
 """The counters that are added up, and the label that says how it went."""
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One line of a /metrics page."""
 
     name: str
@@ -84,7 +84,7 @@ class Totals:
     registered: int = 0
     registered_at_once: int = 0
 
-    def add_page(self, samples: Sequence[Sample]) -> None:
+    def add_page(self, samples: Sequence[MetricSample]) -> None:
         for sample in samples:
             self._add(sample)
         # A manager registers nowhere, so it has no attempts at all.
@@ -92,7 +92,7 @@ class Totals:
         self.registered += attempts > 0
         self.registered_at_once += attempts == 1
 
-    def _add(self, sample: Sample) -> None:
+    def _add(self, sample: MetricSample) -> None:
         labels = sample.labels
         if sample.name in VERDICTS:
             verdict = labels.get(VERDICTS[sample.name], "?")
@@ -119,18 +119,18 @@ class Totals:
         return self.seconds[f"{name}_sum"] / count
 
 
-def _is_registration(sample: Sample) -> bool:
+def _is_registration(sample: MetricSample) -> bool:
     return sample.name == CALLS and sample.labels.get("message_type") in REGISTRATIONS
 
 
-def samples_in(page: str) -> list[Sample]:
+def samples_in(page: str) -> list[MetricSample]:
     """Return the samples of one /metrics page."""
     samples = []
     for line in page.splitlines():
         match = _SAMPLE.fullmatch(line)
         if match:
             labels = dict(_LABEL.findall(match[2] or ""))
-            samples.append(Sample(match[1], labels, float(match[3])))
+            samples.append(MetricSample(match[1], labels, float(match[3])))
     return samples
 
 

@@ -139,7 +139,7 @@ def compare(
         raise CommandError(f"max_matches must be at least {series * FEWEST_PAIRS}: fewer matches decide nothing")
     if seed is None:
         seed = int.from_bytes(os.urandom(4), "big")
-    plan = TournamentPlan((new, old), game, max_matches, 0, seed, jobs, move_seconds)
+    plan = TournamentPlan((new, old), game, max_matches, openings=0, seed=seed, jobs=jobs, move_seconds=move_seconds)
     check(plan)
     if plan.agents:
         check_agents(plan)

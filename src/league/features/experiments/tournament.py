@@ -233,7 +233,7 @@ class Score:
         }
 
 
-class Outcome(NamedTuple):
+class MatchPlaces(NamedTuple):
     """A MatchEnd for each strategy: the places of the winner, and of those that failed."""
 
     winner: int | None
@@ -241,12 +241,12 @@ class Outcome(NamedTuple):
 
 
 _OUTCOMES: Final = {
-    MatchEnd.DRAW: Outcome(None),
-    MatchEnd.FIRST_WON: Outcome(0),
-    MatchEnd.SECOND_WON: Outcome(1),
-    MatchEnd.FIRST_FAILED: Outcome(1, failed=(0,)),
-    MatchEnd.SECOND_FAILED: Outcome(0, failed=(1,)),
-    MatchEnd.BOTH_FAILED: Outcome(None, failed=(0, 1)),
+    MatchEnd.DRAW: MatchPlaces(None),
+    MatchEnd.FIRST_WON: MatchPlaces(0),
+    MatchEnd.SECOND_WON: MatchPlaces(1),
+    MatchEnd.FIRST_FAILED: MatchPlaces(1, failed=(0,)),
+    MatchEnd.SECOND_FAILED: MatchPlaces(0, failed=(1,)),
+    MatchEnd.BOTH_FAILED: MatchPlaces(None, failed=(0, 1)),
 }
 
 
@@ -368,7 +368,9 @@ def tournament(
     contenders = tuple(
         contender for contender in contenders if not isinstance(contender, str) or contender not in names
     )
-    plan = TournamentPlan(contenders, game, meetings, openings, seed, jobs, move_seconds)
+    plan = TournamentPlan(
+        contenders, game, meetings, openings=openings, seed=seed, jobs=jobs, move_seconds=move_seconds
+    )
     check(plan)
     for agent in plan.agents:
         raise CommandError(
@@ -472,7 +474,7 @@ def run(order: Order, progress: Progress, on_match: OnMatch | None) -> Tournamen
         played = matches - sum(task.matches for task in missing)
         if played:
             progress(played, matches)
-        tally = Tally(facts, store, tasks, on_match)
+        tally = ResultCollector(facts, store, tasks, on_match)
         tally.advance()
         repeatability = Repeatability(order.plan)
         with closing(_played(order, missing)) as done, _resumable(order.folder, lambda: played):
@@ -545,7 +547,7 @@ def _played(order: Order, tasks: deque[Task]) -> Generator[Done[bytes], None, No
             yield from executors.done(workers, shipped_work, tasks)
 
 
-def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
+def _ended(order: Order, tally: ResultCollector, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
     """Put the results together, and write them to the folder."""
     store = tally.store
     facts = tally.facts
@@ -570,7 +572,7 @@ def _ended(order: Order, tally: Tally, not_repeatable: tuple[str, ...], seconds:
     return result
 
 
-def result_of(tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
+def result_of(tally: ResultCollector, not_repeatable: tuple[str, ...], seconds: float) -> TournamentResult:
     """Return the results of a whole tournament."""
     document = _document(tally.facts, tally.pairs, seconds)
     document["not_repeatable"] = list(not_repeatable)
@@ -580,7 +582,7 @@ def result_of(tally: Tally, not_repeatable: tuple[str, ...], seconds: float) -> 
     return TournamentResult(document, tally.pairs, tally.facts, tally.store, not_repeatable)
 
 
-def _shard_document(facts: PlanFacts, shard: Shard, tally: Tally, seconds: float) -> dict[str, Any]:
+def _shard_document(facts: PlanFacts, shard: Shard, tally: ResultCollector, seconds: float) -> dict[str, Any]:
     return {
         "game": facts.game,
         "seed": facts.seed,
@@ -594,7 +596,7 @@ def _shard_document(facts: PlanFacts, shard: Shard, tally: Tally, seconds: float
     }
 
 
-class Tally:
+class ResultCollector:
     """Adds series to the results, in the order of the plan, as soon as the store has them."""
 
     def __init__(

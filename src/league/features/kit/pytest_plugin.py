@@ -64,16 +64,16 @@ class PlayerCheck(pytest.Item):
     def runtest(self) -> None:
         import warnings
 
-        from league.features.kit.checks.outcome import Verdict
+        from league.features.kit.checks.outcome import CheckVerdict
         from league.features.kit.reports.evidence import full_text
 
         result = self.parent.result_of(self.name)
         text = full_text(result.outcome)
-        if result.verdict is Verdict.UNTESTABLE:
+        if result.verdict is CheckVerdict.UNTESTABLE:
             pytest.skip(result.outcome.detail)
-        if result.verdict is Verdict.WARN:
+        if result.verdict is CheckVerdict.WARN:
             warnings.warn(pytest.PytestWarning(f"{self.name}: {text}"), stacklevel=1)
-        if result.verdict is Verdict.FAIL:
+        if result.verdict is CheckVerdict.FAIL:
             clause = result.clause
             text += f"\n{clause.section} {clause.level}: {clause.sentence}"
             pytest.fail(text, pytrace=False)

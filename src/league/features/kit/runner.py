@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from league.features.kit.checks import judged, player_checks
-from league.features.kit.checks.outcome import CheckOutcome, Verdict
+from league.features.kit.checks.outcome import CheckOutcome, CheckVerdict
 from league.features.kit.checks.playing import Playing, would_play
 from league.features.kit.clauses import Clause, clauses_for, is_below
 from league.features.kit.driver.kit import Notify, Options, open_kit
@@ -44,7 +44,7 @@ class CheckResult:
         return self.bad_input or self.clause.id
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CheckVerdict:
         return self.outcome.verdict
 
     @property
@@ -64,13 +64,13 @@ class CheckReport:
     role: str = "player"
 
     @property
-    def counts(self) -> Counter[Verdict]:
+    def counts(self) -> Counter[CheckVerdict]:
         return Counter(result.verdict for result in self.results)
 
     @property
     def passed(self) -> bool:
         """Is no MUST broken?"""
-        return not self.counts[Verdict.FAIL]
+        return not self.counts[CheckVerdict.FAIL]
 
     @property
     def playing(self) -> Playing:
@@ -87,7 +87,7 @@ class CheckReport:
             convention = Convention.TYPE
         return convention.value if convention else None
 
-    def of(self, verdict: Verdict) -> list[CheckResult]:
+    def of(self, verdict: CheckVerdict) -> list[CheckResult]:
         """Return the results with this verdict; those about robustness come last."""
         results = [result for result in self.results if result.verdict is verdict]
         return sorted(results, key=lambda result: result.is_robustness)

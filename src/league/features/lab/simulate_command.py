@@ -73,17 +73,18 @@ def run(args: argparse.Namespace) -> int:
     from league.features.lab.simulation.runs import Plan, play_many
 
     _check(args)
-    shares = (args.dialects, args.outages, args.cheats)
     plan = Plan(
-        args.players,
-        args.referees,
-        args.faults,
-        args.game,
-        args.double,
-        *shares,
-        args.late,
-        args.trust,
-        args.rogues,
+        players=args.players,
+        referees=args.referees,
+        faults=args.faults,
+        game_type=args.game,
+        double=args.double,
+        dialects=args.dialects,
+        outages=args.outages,
+        cheats=args.cheats,
+        late=args.late,
+        trust=args.trust,
+        rogues=args.rogues,
     )
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()

@@ -85,7 +85,7 @@ def _tables_of(host: HostedAgent) -> ServerTables:
     return member_tables(host, tools)
 
 
-class Post(Protocol):
+class PostHandler(Protocol):
     """Takes a body, the caller's address and its authorization. `is_mcp`: the answer must be as MCP defines it."""
 
     async def __call__(self, raw: bytes, address: str, authorization: str, /, *, is_mcp: bool = False) -> Response: ...
@@ -97,7 +97,7 @@ class McpDoor:
     def __init__(
         self,
         make_tables: Callable[[], ServerTables],
-        post: Post,
+        post: PostHandler,
         refusal: RefusalBody = plain_refusal,
     ) -> None:
         self._make_tables = make_tables

@@ -334,7 +334,7 @@ _ACROSS_FIELDS: Mapping[str, Schema] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class FieldRequirement:
     """One place of a message that can be wrong: the id of its requirement, its path, its type.
 
     `field` is None for the elements of an array (`[]`) and the values of a map (`.*`).
@@ -346,18 +346,18 @@ class Clause:
     field: FieldSpec | None
 
 
-def clauses(message_type: str) -> Iterator[Clause]:
+def clauses(message_type: str) -> Iterator[FieldRequirement]:
     """Every place of this message, in the order of its table; the envelope's fields come first."""
     for spec in specs(MESSAGES[message_type]):
         yield from _clauses(place_of(message_type, spec.name).clause, spec.name, spec)
 
 
-def _clauses(requirement: str, path: str, spec: FieldSpec) -> Iterator[Clause]:
-    yield Clause(requirement, path, spec.type, spec)
+def _clauses(requirement: str, path: str, spec: FieldSpec) -> Iterator[FieldRequirement]:
+    yield FieldRequirement(requirement, path, spec.type, spec)
     yield from _inside(requirement, path, spec.type)
 
 
-def _inside(requirement: str, path: str, info: ms.Type) -> Iterator[Clause]:
+def _inside(requirement: str, path: str, info: ms.Type) -> Iterator[FieldRequirement]:
     if isinstance(info, ms.StructType):
         for spec in specs(info.cls):
             yield from _clauses(f"{requirement}.{spec.name}", f"{path}.{spec.name}", spec)
@@ -367,8 +367,8 @@ def _inside(requirement: str, path: str, info: ms.Type) -> Iterator[Clause]:
         yield from _elements(f"{requirement}.*", f"{path}.*", info.value_type)
 
 
-def _elements(requirement: str, path: str, info: ms.Type) -> Iterator[Clause]:
+def _elements(requirement: str, path: str, info: ms.Type) -> Iterator[FieldRequirement]:
     bare = peel(info).bare
     if not isinstance(bare, ms.AnyType):
-        yield Clause(requirement, path, bare, None)
+        yield FieldRequirement(requirement, path, bare, None)
         yield from _inside(requirement, path, bare)

@@ -39,12 +39,12 @@ from league.features.minds.asked.transports import (
     Answer,
     Document,
     Message,
-    Question,
+    MindQuestion,
+    NoAnswer,
     Transport,
-    Trouble,
 )
 from league.features.minds.cache import AnswerCache
-from league.features.minds.conversations import Conversation, Exchange
+from league.features.minds.conversations import Conversation, MindExchange
 from league.features.minds.prompts import Prompt, correction
 from league.features.minds.reading import ReplyReading, mentions, reading_of
 from league.features.minds.spending import Budget
@@ -132,7 +132,7 @@ class AskingPlayer:
                 if self.cache is not None:
                     self.cache.close()
 
-    def _complain(self, trouble: Trouble) -> None:
+    def _complain(self, trouble: NoAnswer) -> None:
         model = self.transport.model
         # With a cache there may be nothing left to ask.
         if trouble.advice and self.cache is None:
@@ -170,7 +170,7 @@ class _Choosing:
     outage: str = ""
     """Why the last request got no answer; empty if it got one, or if the model only took too long."""
     messages: list[Message] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[MindExchange] = field(default_factory=list)
 
     async def choose(self) -> Considered | NoChoice:
         turn = self.turn
@@ -238,7 +238,7 @@ class _Choosing:
             self.player.cache.put(self._key(self.player.transport.request(question)), answer)
         return answer
 
-    async def _ask_until_answered(self, question: Question) -> Answer | None:
+    async def _ask_until_answered(self, question: MindQuestion) -> Answer | None:
         time = self.player.time
         pause_s = FIRST_PAUSE_S
         attempt = 0
@@ -286,7 +286,7 @@ class _Choosing:
             return remaining_s >= FIRST_PAUSE_S
         return remaining_s > 0
 
-    async def _pause(self, trouble: Trouble, pause_s: float) -> None:
+    async def _pause(self, trouble: NoAnswer, pause_s: float) -> None:
         """Wait before the provider is asked again, or note how long it wants us to wait."""
         time = self.player.time
         if trouble.is_rate_limit:
@@ -301,7 +301,7 @@ class _Choosing:
 
     # --- what is asked, and what is kept ------------------------------------------------------------------------------
 
-    def _question(self) -> Question:
+    def _question(self) -> MindQuestion:
         turn = self.turn
         call: dict[str, Any] = msgspec.to_builtins(turn.call)
         fields = {
@@ -313,7 +313,7 @@ class _Choosing:
             **(call or {}),
         }
         is_parity = fields.get("message_type") == "CHOOSE_PARITY_CALL"
-        return Question(self.messages, turn.options, is_parity, fields)
+        return MindQuestion(self.messages, turn.options, is_parity, fields)
 
     @property
     def _player_id(self) -> str:
@@ -327,7 +327,7 @@ class _Choosing:
     def _note(
         self,
         document: Document,
-        reply: Answer | Trouble,
+        reply: Answer | NoAnswer,
         latency_s: float,
         attempt: int,
         *,
@@ -379,9 +379,9 @@ def reading_in(answer: Answer, options: Sequence[str]) -> ReplyReading | None:
     return reading_of(answer.text, options, is_cut=answer.finish_reason in CUT_OFF)
 
 
-def outcome_of(reply: Answer | Trouble, options: Sequence[str]) -> str:
+def outcome_of(reply: Answer | NoAnswer, options: Sequence[str]) -> str:
     """Say what became of a request."""
-    if isinstance(reply, Trouble):
+    if isinstance(reply, NoAnswer):
         return LATE if reply.is_late else PROVIDER_FAILURE
     if reading_in(reply, options) is not None:
         return CHOICE

@@ -45,9 +45,9 @@ def conversation_rows(manager: LeagueManager, journals: Journals) -> Iterator[Ro
     """A row for each conversation, in the order in which players kept them."""
     for player_id, events in sorted(journals.players.items()):
         kept = [event for event in events if isinstance(event, ConversationKept)]
-        by_attempt: dict[Attempt, list[ConversationKept]] = {}
+        by_attempt: dict[MatchAttempt, list[ConversationKept]] = {}
         for event in kept:
-            by_attempt.setdefault(Attempt(event.match_id, event.attempt), []).append(event)
+            by_attempt.setdefault(MatchAttempt(event.match_id, event.attempt), []).append(event)
         recorded = {
             attempt: digest_of_match(about) == _recorded_digest(manager, player_id, attempt)
             for attempt, about in by_attempt.items()
@@ -60,19 +60,19 @@ def conversation_rows(manager: LeagueManager, journals: Journals) -> Iterator[Ro
                 "player_id": player_id,
                 "at": event.at,
                 "sha256": conversations.digest_of(event.conversation),
-                "in_league_record": recorded[Attempt(event.match_id, event.attempt)],
+                "in_league_record": recorded[MatchAttempt(event.match_id, event.attempt)],
                 "conversation": event.conversation,
             }
 
 
-class Attempt(NamedTuple):
+class MatchAttempt(NamedTuple):
     """An attempt to play a match."""
 
     match_id: str
     number: int
 
 
-def _recorded_digest(manager: LeagueManager, player_id: str, attempt: Attempt) -> str | None:
+def _recorded_digest(manager: LeagueManager, player_id: str, attempt: MatchAttempt) -> str | None:
     """The digest in the league's result; None if another attempt counts, or none does."""
     match = manager.ledger.matches.get(attempt.match_id)
     if match is None or not isinstance(match.result, ResultAccepted) or match.result.attempt != attempt.number:

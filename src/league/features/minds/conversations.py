@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from league.features.minds.asked.transports import Answer, Trouble
+from league.features.minds.asked.transports import Answer, NoAnswer
 from league.protocol.safe_text import without_tokens
 
 LONGEST_REPLY: Final = 65_536
@@ -22,7 +22,7 @@ REPORTED: Final = "reported"
 ESTIMATED: Final = "estimated"
 
 
-class Exchange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MindExchange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request, and what became of it."""
 
     request: Any
@@ -60,7 +60,7 @@ class Conversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[str, ...]
     asked: str
     """The model, program or tool, and where it is."""
-    exchanges: Sequence[Exchange] = ()
+    exchanges: Sequence[MindExchange] = ()
     choice: str | None = None
     """What the player chose; None if it declined."""
     fallback_reason: str = ""
@@ -87,14 +87,14 @@ def read(text: str) -> Conversation:
 
 def exchange(
     request: Any,
-    reply: Answer | Trouble,
+    reply: Answer | NoAnswer,
     outcome: str,
     *,
     rule: str,
     latency_s: float,
     attempt: int,
     is_cached: bool = False,
-) -> Exchange:
+) -> MindExchange:
     """Record what became of a request (Any: JSON)."""
     facts: dict[str, Any] = {}
     if isinstance(reply, Answer):
@@ -107,7 +107,7 @@ def exchange(
         facts = {"detail": reply.detail}
     if len(reply.raw) > LONGEST_REPLY:
         facts["reply_length"] = len(reply.raw)
-    return Exchange(
+    return MindExchange(
         request=request,
         outcome=outcome,
         rule=rule,

@@ -110,7 +110,7 @@ class Prompt:
 
 
 def _harmless(text: str) -> str:
-    """Return text by others without the marks that end a message and begin one of another role: templates of chat
+    """Return third-party text without the marks that end a message and begin one of another role: templates of chat
     write a prompt as text, and many servers read `<|im_start|>` in it as such a mark."""
     return _MARKS.sub(lambda mark: f"{mark.group()} ", text)
 

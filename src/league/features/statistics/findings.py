@@ -32,7 +32,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PlayerRecord:
     """A player's results in the matches that count, and its technical losses, which do not count."""
 
     player_id: str
@@ -51,7 +51,7 @@ class Record:
 class PlayerPoints:
     """A player's points per match, and whether they may be luck."""
 
-    record: Record
+    record: PlayerRecord
     points_per_match: float
     interval: Interval
     p_value: float
@@ -68,7 +68,7 @@ class PlayerRating:
     matches do not connect all players.
     """
 
-    record: Record
+    record: PlayerRecord
     rating: float | None
     interval: OpenInterval | None
     rank_range: RankRange | None
@@ -148,7 +148,7 @@ class LeagueStatistics:
     favouritism: tuple[Favouritism, ...] = ()
     models: tuple[ModelPlay, ...] = ()
     """Players whose choices a language model makes."""
-    unrated: tuple[Record, ...] = ()
+    unrated: tuple[PlayerRecord, ...] = ()
     """Players that are not rated, with results that count for nobody."""
     gone_behind: Mapping[str, int] = field(default_factory=dict)
     """How often each player was gone from a match in which its opponent was ahead; only players that were."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from league.events import ResultAccepted, WalkoverDecided
-from league.features.statistics.findings import LeftOut, Record
+from league.features.statistics.findings import LeftOut, PlayerRecord
 from league.manager.league_manager import LeagueManager
 from league.manager.state.ledger import ScheduledMatch
 from league.reading.models import ModelPlay, models
@@ -63,17 +63,17 @@ class Observations:
     refereed: tuple[RefereedMatch, ...] = ()
     """All matches that a referee decided, technical losses included: those are its decisions, too."""
     models: tuple[ModelPlay, ...] = ()
-    unrated: tuple[Record, ...] = ()
+    unrated: tuple[PlayerRecord, ...] = ()
     """The records of players that are not rated. They count for nobody."""
     gone_behind: Mapping[str, int] = field(default_factory=dict)
     """How often each player was gone from a match in which its opponent was ahead; only players that were."""
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[PlayerRecord]:
         """Return the record of every rated player in the matches that count."""
         return records_of(self.names, self.technical_losses, self.matches)
 
 
-class PlayedMatch(NamedTuple):
+class ReportedMatch(NamedTuple):
     """A match with its result as a referee reported it."""
 
     observation: Observation
@@ -87,7 +87,7 @@ def observe(manager: LeagueManager) -> Observations:
     by_models = models(manager)
     unrated = {model.player_id: model.display_name for model in by_models if model.not_rated}
     technical_losses = {player.agent_id: player.attendance.technical_losses for player in players}
-    played: list[PlayedMatch] = []
+    played: list[ReportedMatch] = []
     refereed: list[RefereedMatch] = []
     technical = 0
     walkovers = 0
@@ -101,7 +101,7 @@ def observe(manager: LeagueManager) -> Observations:
             technical += 1
         elif match.result is not None:
             observation = Observation(match.player_a, match.player_b, match.result.winner, _score(match))
-            played.append(PlayedMatch(observation, match.result))
+            played.append(ReportedMatch(observation, match.result))
     # First the repetitions, then the players that are not rated: each match is left out for one reason only.
     distinct = list(_distinct(played))
     counted = [match for match in distinct if unrated.keys().isdisjoint(match.players)]
@@ -138,7 +138,7 @@ def records_of(
     names: Mapping[str, str],
     technical_losses: Mapping[str, int],
     matches: Sequence[Observation],
-) -> list[Record]:
+) -> list[PlayerRecord]:
     """Return the records of these players in matches."""
     won: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
@@ -152,7 +152,7 @@ def records_of(
         if match.winner is not None:
             won[match.winner] += match.times
     return [
-        Record(
+        PlayerRecord(
             player_id=player,
             display_name=name,
             wins=won[player],
@@ -164,7 +164,7 @@ def records_of(
     ]
 
 
-def _distinct(played: Iterable[PlayedMatch]) -> Iterator[Observation]:
+def _distinct(played: Iterable[ReportedMatch]) -> Iterator[Observation]:
     """Yield the matches without repetitions: a match that two players played before says nothing new."""
     earlier: set[tuple[frozenset[str], bytes]] = set()
     for match in played:

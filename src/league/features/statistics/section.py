@@ -33,7 +33,7 @@ class Note(NamedTuple):
     sentence: str
 
 
-class Named(NamedTuple):
+class NamedPlayer(NamedTuple):
     """A player, as its link shows it."""
 
     agent_id: str
@@ -48,7 +48,7 @@ class Reach(NamedTuple):
     high: float
 
 
-class Scale(NamedTuple):
+class AxisEnds(NamedTuple):
     """The numbers at both ends of that line."""
 
     low: float
@@ -62,7 +62,7 @@ class Scale(NamedTuple):
 class PlayerMeasure:
     """A row. `cells` belong to the columns after the first."""
 
-    player: Named
+    player: NamedPlayer
     record: str
     cells: tuple[str | None, ...]
     reach: Reach | None
@@ -109,7 +109,7 @@ def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     scale = _scale(table.rows)
     # Points have a range of their own, so that leagues can be compared by eye.
     if statistics.measure == "points":
-        scale = Scale(float(LOSS_POINTS), float(WIN_POINTS))
+        scale = AxisEnds(float(LOSS_POINTS), float(WIN_POINTS))
     return StatisticsView(
         columns=(Column(RECORD, RECORD_EXPLAINED), *columns),
         rows=tuple(_measure(row, scale) for row in table.rows),
@@ -118,25 +118,25 @@ def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     )
 
 
-def _measure(row: statistics_tables.MeasureRow, scale: Scale) -> PlayerMeasure:
+def _measure(row: statistics_tables.MeasureRow, scale: AxisEnds) -> PlayerMeasure:
     record = row.record
     return PlayerMeasure(
-        player=Named(record.player_id, record.display_name),
+        player=NamedPlayer(record.player_id, record.display_name),
         record=f"{record.wins}–{record.draws}–{record.losses}",
         cells=row.cells,
         reach=_reach(row, scale),
     )
 
 
-def _scale(rows: Sequence[statistics_tables.MeasureRow]) -> Scale:
+def _scale(rows: Sequence[statistics_tables.MeasureRow]) -> AxisEnds:
     """Return the scale from the lowest end of an interval to the highest."""
     values = []
     for row in rows:
         values += [value for value in (row.value, *(row.interval or ())) if value is not None]
-    return Scale(min(values, default=0.0), max(values, default=0.0))
+    return AxisEnds(min(values, default=0.0), max(values, default=0.0))
 
 
-def _reach(row: statistics_tables.MeasureRow, scale: Scale) -> Reach | None:
+def _reach(row: statistics_tables.MeasureRow, scale: AxisEnds) -> Reach | None:
     if row.value is None or row.interval is None or scale.low == scale.high:
         return None
     low, high = row.interval

@@ -13,8 +13,8 @@ from league.features.statistics.findings import (
     OpenInterval,
     PlayerPoints,
     PlayerRating,
+    PlayerRecord,
     RankRange,
-    Record,
 )
 from league.reading.models import ModelPlay
 from league.terminal.tables import counted
@@ -60,7 +60,7 @@ MODELS: Final[Mapping[str, str]] = {
 class MeasureRow:
     """A player as its game measures it. `cells` has a text for each column; `value` and `interval` are numbers."""
 
-    record: Record
+    record: PlayerRecord
     cells: tuple[str | None, ...]
     value: float | None
     interval: OpenInterval | None
@@ -91,7 +91,7 @@ def why_no_rating(statistics: LeagueStatistics) -> str:
     return BY_MARGIN if statistics.measure == "margin" else NO_RATING
 
 
-def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequence[Record]) -> MeasureTable:
+def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequence[PlayerRecord]) -> MeasureTable:
     # Players that are not rated come last.
     cells = (NOT_RATED, *[None] * (len(columns) - 1))
     last = [MeasureRow(record, cells, None, None) for record in unrated]

@@ -170,7 +170,9 @@ def _findings_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
             name = "an error in its code"
         if REFUSED_TOKEN in sentence:
             advice = REGISTERED
-        return SparringFinding(code, name, broken, (facts.match_id,), cost, sentence, advice)
+        return SparringFinding(
+            code, name, broken, matches=(facts.match_id,), cost=cost, sentence=sentence, advice=advice
+        )
 
     faults = [fault for fault in final_faults(facts, facts.attempt) if fault.player_id == guest_id]
     for fault in faults:

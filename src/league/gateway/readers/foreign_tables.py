@@ -15,7 +15,7 @@ _PLAYED: Final = ("played", "matches_played", "games_played", "matches", "games"
 _ENDINGS: Final = ("wins", "draws", "losses")
 
 
-class Tally(Struct, frozen=True):
+class ForeignTableRow(Struct, frozen=True):
     """What a table says of a player; None is what it does not say."""
 
     played: int | None = None
@@ -24,20 +24,20 @@ class Tally(Struct, frozen=True):
     losses: int | None = None
 
 
-def tallies_in(answer: object) -> dict[str, Tally]:
+def tallies_in(answer: object) -> dict[str, ForeignTableRow]:
     """Return what a table says, by player."""
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, ForeignTableRow] = {}
     _collect(answer, "", 0, tallies)
     return tallies
 
 
-def played_in(table: Mapping[str, Tally], player: str) -> int:
+def played_in(table: Mapping[str, ForeignTableRow], player: str) -> int:
     """Return how many matches a player has played by this table."""
     tally = table.get(player)
     return tally.played or 0 if tally else 0
 
 
-def _collect(value: object, named: str, depth: int, tallies: dict[str, Tally]) -> None:
+def _collect(value: object, named: str, depth: int, tallies: dict[str, ForeignTableRow]) -> None:
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
@@ -53,14 +53,14 @@ def _collect(value: object, named: str, depth: int, tallies: dict[str, Tally]) -
             _collect(element, said or key, depth + 1, tallies)
 
 
-def _tally(row: Fields) -> Tally | None:
+def _tally(row: Fields) -> ForeignTableRow | None:
     endings = {name: _count(row, (name,)) for name in _ENDINGS}
     played = _count(row, _PLAYED)
     if played is None and endings["wins"] is not None:
         played = sum(count or 0 for count in endings.values())
     if played is None:
         return None
-    return Tally(played, **endings)
+    return ForeignTableRow(played, **endings)
 
 
 def _count(row: Fields, names: tuple[str, ...]) -> Any:

@@ -65,7 +65,7 @@ class Reports:
         return f"{headline} again (×{count})"
 
 
-class Origin(NamedTuple):
+class ErrorOrigin(NamedTuple):
     """The place that an exception comes from."""
 
     kind: type[BaseException]
@@ -73,12 +73,12 @@ class Origin(NamedTuple):
     line: int
 
 
-def origin_of(error: BaseException) -> Origin:
+def origin_of(error: BaseException) -> ErrorOrigin:
     """Where an exception was raised. Its text is not part of it: that may name a match, and differ each time."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
-        return Origin(type(error), "", 0)
-    return Origin(type(error), frames[-1].filename, frames[-1].lineno or 0)
+        return ErrorOrigin(type(error), "", 0)
+    return ErrorOrigin(type(error), frames[-1].filename, frames[-1].lineno or 0)
 
 
 def raised(player: str, error: BaseException, call: Message, options: Sequence[str]) -> str:

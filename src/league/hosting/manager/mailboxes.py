@@ -1,4 +1,4 @@
-"""Whose the mailboxes at a manager are."""
+"""The owners of the mailboxes at a manager."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from league.manager.league_manager import LeagueManager
 
 
 class Owners:
-    """Whose mailboxes there are at a manager."""
+    """The agents that have a mailbox at a manager."""
 
     def __init__(self, host: HostedAgent) -> None:
         self._host = host

@@ -102,7 +102,9 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
                     break
                 # Whoever wrote the journal until now may have begun a league in it.
                 settings = resumed(options, chosen, place)
-            if await _serve_league(options, settings, place, host, shared, stop, ready, office):
+            if await _serve_league(
+                options, settings, place, host=host, shared=shared, stop=stop, ready=ready, office=office
+            ):
                 break
     finally:
         for feature_pages in pages:

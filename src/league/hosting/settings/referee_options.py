@@ -50,13 +50,13 @@ class RefereeOptions(MemberOptions):
     draw_as: str = option(
         TEXT,
         "auto",
-        "the winner of a draw in reports to managers by others: null, DRAW, TIE or any word; auto: find out",
+        "the winner of a draw in reports to third-party managers: null, DRAW, TIE or any word; auto: find out",
         placeholder="WORD",
     )
     trust: Literal["tokens", "class"] = option(
         TEXT,
         "tokens",
-        "what proves under a manager by others who sent an answer: tokens and the conversation_id of the call; or, for "
+        "what proves under a third-party manager who sent an answer: tokens and the conversation_id of the call; or, for "
         "players that show neither, also the address it came from",
         choices=("tokens", "class"),
     )

@@ -21,7 +21,7 @@ from typing import Any, Final
 from league.events import ResultAccepted, ResultJudged
 from league.games import evidence, registry
 from league.games.contract import Game
-from league.games.evidence import PlayedMatch, Proof
+from league.games.evidence import AssignedMatch, Proof
 from league.manager.manager_context import ManagerPart
 from league.manager.state.ledger import ScheduledMatch
 
@@ -128,8 +128,8 @@ class Proofs(ManagerPart):
     def _with_talk(self, match: ScheduledMatch, result: ResultAccepted) -> Object:
         return evidence.with_talk(self._game, result.details, match.current.talk or ())
 
-    def played(self, match: ScheduledMatch) -> PlayedMatch:
-        return PlayedMatch(
+    def played(self, match: ScheduledMatch) -> AssignedMatch:
+        return AssignedMatch(
             league_id=self._ledger.settings.league_id,
             match_id=match.match_id,
             attempt=match.attempt,

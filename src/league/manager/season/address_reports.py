@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from league.events import ResultAccepted
 from league.machine import Acknowledged, Letter
 from league.manager.manager_context import ManagerPart
-from league.manager.season.scoring import Scoring
+from league.manager.season.scoring import Scorekeeper
 from league.manager.staffing.leases import Leases
 from league.manager.state.ledger import ScheduledMatch
 from league.manager.state.roster import Member
@@ -33,7 +33,7 @@ from league.protocol.versions import PROTOCOL
 class AddressReports(ManagerPart):
     """Takes reports without a token."""
 
-    scoring: Scoring
+    scoring: Scorekeeper
     leases: Leases
     has_shown_token: Callable[[Member], bool]
     """Tells whether a member has shown a token in this life of the process."""

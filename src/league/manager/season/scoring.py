@@ -96,7 +96,7 @@ class Judgement:
 
 
 @dataclass(slots=True)
-class Scoring(ManagerPart):
+class Scorekeeper(ManagerPart):
     """Turns reports into results."""
 
     assignments: Assignments

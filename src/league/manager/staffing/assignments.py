@@ -10,7 +10,7 @@ be used. Then the match waits for another referee. After three lost attempts tha
 comes back or the operator decides.
 
 These things must never happen: two referees hold the same attempt; a match is taken away while nobody else could play
-it; a referee by others gets more matches at a time than it can play.
+it; a third-party referee gets more matches at a time than it can play.
 """
 
 from __future__ import annotations
@@ -355,7 +355,7 @@ class Assignments(ManagerPart):
         is_repeated: bool = False,
     ) -> None:
         """Dispatch matches to one referee. Our referees get all of them at once."""
-        # Referees by others may not keep a queue. They get what they can play at a time, and the next match when one is
+        # Third-party referees may not keep a queue. They get what they can play at a time, and the next match when one is
         # reported.
         if not self.leases.is_ours(referee.agent_id):
             room = self._room(referee)
@@ -437,7 +437,7 @@ class Assignments(ManagerPart):
 
     def show_new_token(self, player: Member, now: float) -> None:
         """Tell the referees of a player that it uses another token than we thought."""
-        # A referee by others that is told of a match once more might play it once more. Referees of ours take the new
+        # A third-party referee that is told of a match once more might play it once more. Referees of ours take the new
         # tokens over, and so do those that ask before they decide a loss: they know attempts.
         for referee in self._ledger.roster.of_role("referee"):
             for match in self._ledger.held_by(referee.agent_id):

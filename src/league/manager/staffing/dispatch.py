@@ -81,7 +81,7 @@ class Dispatch(Struct, eq=False):
 
 
 class Giving(Protocol):
-    """The other ways to give a match to a referee, for referees by others."""
+    """The other ways to give a match to a referee, for third-party referees."""
 
     def begin(
         self,

@@ -91,7 +91,7 @@ def _match_s(settings: LeagueSettings, attempts: int, pauses_s: float) -> float:
 
 
 class Lessor(Protocol):
-    """Whoever gives matches to referees, and takes them away."""
+    """The part that gives matches to referees, and takes them away."""
 
     def failed(self, match: ScheduledMatch, why: str, now: float) -> None:
         """A lease is over."""
@@ -362,7 +362,7 @@ class Leases(ManagerPart):
         self._tenant(delivery.peer, now).is_pinged = False
         if outcome is Ending.FAILED or not self._ledger.is_running:
             return
-        # Referees by others answer a ping with anything: then they are alive, and no more is known.
+        # Third-party referees answer a ping with anything: then they are alive, and no more is known.
         pong = Pong()
         if isinstance(delivery.answer, Pong):
             pong = delivery.answer

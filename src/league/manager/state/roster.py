@@ -112,7 +112,7 @@ class RefereeTraits(Struct):
     has_shown_key: bool = False
     """True if it came in openly, and has shown the enrolment key since."""
     dispatch_method: str = ""
-    """What makes a referee by others play, once that is known (events.DispatchLearned)."""
+    """What makes a third-party referee play, once that is known (events.DispatchLearned)."""
 
 
 class Probed(Struct):

@@ -196,7 +196,7 @@ class OutboundQueue(Struct, eq=False):
         return at
 
 
-class Progress(NamedTuple):
+class LeagueProgress(NamedTuple):
     """How far the league has got. Every queue is looked at when one of these changes."""
 
     finished_rounds: int = 0
@@ -217,7 +217,7 @@ class Broadcasts(ManagerPart):
     _queues: dict[str, OutboundQueue] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)
     """The members whose queues must be looked at. Those that have waited longest come first."""
-    _progress: Progress = field(default_factory=Progress)
+    _progress: LeagueProgress = field(default_factory=LeagueProgress)
     _following: dict[Bulletin, Bulletin] = field(default_factory=dict)
     """What follows each bulletin, remembered until the progress changes."""
     _update: LeagueStandingsUpdate | None = None
@@ -301,7 +301,7 @@ class Broadcasts(ManagerPart):
         if can_announce and ledger.has_referees(ledger.current_round):
             announceable_round = ledger.current_round
         is_over = ledger.state == "LEAGUE_COMPLETED"
-        progress = Progress(
+        progress = LeagueProgress(
             ledger.finished_rounds,
             announceable_round,
             ledger.current_round,
@@ -502,10 +502,10 @@ class Broadcasts(ManagerPart):
             queue.member.agent_id,
             plan.label,
             message,
-            plan.policy,
-            queue.address,
-            self._ended,
-            self._attempt_failed,
+            policy=plan.policy,
+            address=queue.address,
+            on_end=self._ended,
+            on_attempt_failed=self._attempt_failed,
             queue=queue,
             bulletin=bulletin,
             left_at=now,

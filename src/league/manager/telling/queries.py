@@ -1,7 +1,7 @@
 """LEAGUE_QUERY: five questions about the league, answered from the ledger (spec section 11).
 
-Agents by others also ask what is no message of the documents (section 13.4): which matches a referee has, and the
-table. No answer contains a secret: neither tokens nor choices of matches that are being played.
+Third-party agents also ask what the documents define no message for (section 13.4): which matches a referee has, and
+the table. No answer contains a secret: neither tokens nor choices of matches that are being played.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class LeagueQueries(ManagerPart):
             "withdrawn": sender.attendance.withdrawn,
         }
 
-    # --- what agents by others ask ------------------------------------------------------------------------------------
+    # --- what third-party agents ask ----------------------------------------------------------------------------------
 
     def sender_of(self, inquiry: Inquiry, now: float) -> Member | None:
         """Return the sender of an inquiry, or None if anybody may ask it. Only a referee may ask for its matches."""

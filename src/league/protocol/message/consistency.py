@@ -26,7 +26,7 @@ TABLES: Mapping[str, str] = {
 """The field of each message that contains a table."""
 
 
-class Fields(Protocol):
+class MessageFields(Protocol):
     """The fields of a message, as JSON values."""
 
     def get(self, name: str, /) -> object:
@@ -43,7 +43,7 @@ class FieldsOf(Struct, frozen=True, gc=False):
         return None if value is UNSET else to_builtins(value)
 
 
-def _inner(message: Fields, name: str) -> Mapping[str, object]:
+def _inner(message: MessageFields, name: str) -> Mapping[str, object]:
     value = message.get(name)
     return value if isinstance(value, dict) else {}
 
@@ -66,8 +66,8 @@ def _missing(
 def _register_response(
     message_type: str,
     id_field: str,
-) -> Callable[[Fields], Iterator[Violation]]:
-    def rule(message: Fields) -> Iterator[Violation]:
+) -> Callable[[MessageFields], Iterator[Violation]]:
+    def rule(message: MessageFields) -> Iterator[Violation]:
         if message.get("status") == "ACCEPTED" and message.get(id_field) is None:
             yield _missing(id_field, f"{message_type}.{id_field}", f"an ACCEPTED registration must have a {id_field}")
 
@@ -77,8 +77,8 @@ def _register_response(
 def _registration(
     message_type: str,
     meta: str,
-) -> Callable[[Fields], Iterator[Violation]]:
-    def rule(message: Fields) -> Iterator[Violation]:
+) -> Callable[[MessageFields], Iterator[Violation]]:
+    def rule(message: MessageFields) -> Iterator[Violation]:
         version = _inner(message, meta).get("protocol_version")
         if isinstance(version, str) and versions.is_semver(version) and not versions.is_supported(version):
             detail = f"protocol version {version} is not supported; use 2.0.0 or later, below 3.0.0"
@@ -90,7 +90,7 @@ def _registration(
     return rule
 
 
-def _announcement(message: Fields) -> Iterator[Violation]:
+def _announcement(message: MessageFields) -> Iterator[Violation]:
     matches = message.get("matches")
     if not isinstance(matches, list):
         return
@@ -122,13 +122,13 @@ def _pair(match: object) -> tuple[object, object]:
     return match.get("player_A_id"), match.get("player_B_id")
 
 
-def _round_completed(message: Fields) -> Iterator[Violation]:
+def _round_completed(message: MessageFields) -> Iterator[Violation]:
     if message.get("matches_completed") is None and message.get("matches_played") is None:
         detail = "the number of matches is missing: matches_completed or matches_played"
         yield _missing("matches_completed", "ROUND_COMPLETED.matches_completed", detail)
 
 
-def _game_over(message: Fields) -> Iterator[Violation]:
+def _game_over(message: MessageFields) -> Iterator[Violation]:
     result = _inner(message, "game_result")
     status = result.get("status")
     if status == "WIN" and result.get("winner_player_id") is None:
@@ -157,7 +157,7 @@ def _game_over(message: Fields) -> Iterator[Violation]:
     yield from _parities(result.get("choices"), "game_result.choices", "GAME_OVER.game_result.choices")
 
 
-def _report(message: Fields) -> Iterator[Violation]:
+def _report(message: MessageFields) -> Iterator[Violation]:
     details = _inner(_inner(message, "result"), "details")
     if message.get("game_type") != "even_odd" or not details:
         return
@@ -184,7 +184,7 @@ def _parities(choices: object, path: str, clause: str) -> Iterator[Violation]:
             )
 
 
-def _query(message: Fields) -> Iterator[Violation]:
+def _query(message: MessageFields) -> Iterator[Violation]:
     # A player that names nobody asks about itself; a referee cannot.
     about_a_player = message.get("query_type") in ("GET_NEXT_MATCH", "GET_PLAYER_STATS")
     asked_by_referee = str(message.get("sender")).startswith("referee:")
@@ -193,14 +193,14 @@ def _query(message: Fields) -> Iterator[Violation]:
         yield _missing(path, f"LEAGUE_QUERY.{path}", "a referee must say which player its query is about")
 
 
-def _query_response(message: Fields) -> Iterator[Violation]:
+def _query_response(message: MessageFields) -> Iterator[Violation]:
     for success, name in ((True, "data"), (False, "error")):
         if message.get("success") is success and message.get(name) is None:
             detail = f"{name} is required when success is {str(success).lower()}"
             yield _missing(name, f"LEAGUE_QUERY_RESPONSE.{name}", detail)
 
 
-def _too_many_matches(message: Fields) -> Iterator[Violation]:
+def _too_many_matches(message: MessageFields) -> Iterator[Violation]:
     """The violation of the bound of max_concurrent_matches (R-28)."""
     meta = _inner(message, "referee_meta")
     value = meta.get("max_concurrent_matches")
@@ -217,12 +217,12 @@ def _too_many_matches(message: Fields) -> Iterator[Violation]:
         )
 
 
-def _referee_registration(message: Fields) -> Iterator[Violation]:
+def _referee_registration(message: MessageFields) -> Iterator[Violation]:
     yield from _registration("REFEREE_REGISTER_REQUEST", "referee_meta")(message)
     yield from _too_many_matches(message)
 
 
-CONSISTENCY_RULES: Mapping[str, Callable[[Fields], Iterator[Violation]]] = {
+CONSISTENCY_RULES: Mapping[str, Callable[[MessageFields], Iterator[Violation]]] = {
     "REFEREE_REGISTER_REQUEST": _referee_registration,
     "LEAGUE_REGISTER_REQUEST": _registration("LEAGUE_REGISTER_REQUEST", "player_meta"),
     "REFEREE_REGISTER_RESPONSE": _register_response("REFEREE_REGISTER_RESPONSE", "referee_id"),

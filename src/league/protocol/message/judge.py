@@ -77,10 +77,10 @@ class Place(Struct, frozen=True):
             code,
             self.path,
             detail,
-            self.clause,
-            self.stage,
-            lenient,
-            expected,
+            requirement=self.clause,
+            stage=self.stage,
+            lenient=lenient,
+            expected=expected,
         )
 
 

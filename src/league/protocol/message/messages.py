@@ -306,7 +306,7 @@ class LeagueQueryResponse(Reply, kw_only=True, frozen=True, tag="LEAGUE_QUERY_RE
     current_round: Count | None = None
 
 
-class LeagueError(Reply, kw_only=True, frozen=True, tag="LEAGUE_ERROR"):
+class LeagueErrorReply(Reply, kw_only=True, frozen=True, tag="LEAGUE_ERROR"):
     # It also comes as a request, and then nobody called the address that it says it is from.
     sender: Annotated[Sender | None, SAID] = None
     error_code: ErrorCode
@@ -398,7 +398,7 @@ _THE_EIGHTEEN: tuple[type[Message], ...] = (
     GameOver,
     MatchResultReport,
     LeagueStandingsUpdate,
-    LeagueError,
+    LeagueErrorReply,
     GameError,
     LeagueQuery,
     LeagueQueryResponse,

@@ -25,7 +25,7 @@ from league.protocol.message.messages import (
     GameError,
     GameJoinAck,
     GameMoveResponse,
-    LeagueError,
+    LeagueErrorReply,
     MatchResultAck,
     Message,
 )
@@ -123,7 +123,7 @@ class Question(Struct, frozen=True):
             return _without_message(content)
         message = content.message
         if message is not None and message.type != awaited:
-            if isinstance(message, LeagueError | GameError):
+            if isinstance(message, LeagueErrorReply | GameError):
                 quote = f'"{message.error_code} {message.error_description or ""}"'
                 return Refused(quote, message.error_code)
             if isinstance(message, Acknowledgement | MatchResultAck):

@@ -94,12 +94,16 @@ def exchanged(
     kind: Literal["request", "response"] = "response" if status else "request"
     if message_type == "MATCH_RESULT_REPORT":
         body = without_record(body)
-    return LetterNote(at, direction, peer, message_type, match_id, kind, status, body)
+    return LetterNote(
+        at, direction, peer, message_type=message_type, match_id=match_id, kind=kind, status=status, body=body
+    )
 
 
 def refused(at: float, origin: str, message_type: str | None, code: str, body: bytes) -> LetterNote:
     """Note the beginning of a stranger's request that was refused."""
-    return LetterNote(at, "in", origin, message_type, None, "stranger", code, body[:HEAD_LIMIT])
+    return LetterNote(
+        at, "in", origin, message_type=message_type, match_id=None, kind="stranger", status=code, body=body[:HEAD_LIMIT]
+    )
 
 
 def without_record(body: bytes) -> bytes:
@@ -253,7 +257,7 @@ class TranscriptWriter:
 
 
 def _remark(at: float, text: str) -> LetterNote:
-    return LetterNote(at, "in", "", None, None, "remark", "", text.encode())
+    return LetterNote(at, "in", "", message_type=None, match_id=None, kind="remark", status="", body=text.encode())
 
 
 class _Texts(dict[str | None, str | None]):

@@ -34,7 +34,7 @@ COLUMNS = Row._fields[1:]
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
 
 
-class Table(NamedTuple):
+class PublishedTable(NamedTuple):
     """A table, which may have been sent to many."""
 
     rows: Sequence[Row]
@@ -55,7 +55,7 @@ class SentTable(NamedTuple):
 
     call: RecordedCall
     at: float
-    table: Table
+    table: PublishedTable
 
 
 class _TableReader:
@@ -63,7 +63,7 @@ class _TableReader:
 
     def __init__(self, evidence: Evidence) -> None:
         self._tables = tables_of(evidence.manager)
-        self._read: dict[int, Table] = {}
+        self._read: dict[int, PublishedTable] = {}
 
     def sent(self, call: RecordedCall, content: Object, name: str, at: float) -> SentTable:
         # The evidence holds the content, so no other content gets its place in memory.
@@ -71,7 +71,7 @@ class _TableReader:
         if table is None:
             rows = [_row(row) for row in objects(content, name)]
             ranks = [whole(row, "rank") for row in objects(content, name)]
-            table = Table(rows, ranks, whole(content, "version"), self._tables.prefixes(rows))
+            table = PublishedTable(rows, ranks, whole(content, "version"), self._tables.prefixes(rows))
             self._read[id(content)] = table
         return SentTable(call, at, table)
 
@@ -195,7 +195,7 @@ class _TableCheck:
         since = self._tables.since
         return [prefix for prefix in table.table.prefixes if since[prefix] <= table.at + SAME_MOMENT_S]
 
-    def _ranks(self, table: Table, prefix: int) -> str:
+    def _ranks(self, table: PublishedTable, prefix: int) -> str:
         """What is wrong with the order of a table; empty if nothing is."""
         right_order = self._order(table.rows, prefix)
         if list(table.ranks) != list(range(1, len(table.rows) + 1)):

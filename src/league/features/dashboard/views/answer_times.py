@@ -23,7 +23,7 @@ class AnswerTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class AnswerSummary:
     """What the league page says about a player's answers; `choices` is None before the first choice."""
 
     choices: AnswerTimes | None
@@ -56,14 +56,14 @@ class AnswerLog:
             if isinstance(event, e.AttemptFailed | e.WrongAnswer):
                 self._failures[event.player_id] += 1
 
-    def of_players(self) -> Mapping[str, Answering]:
+    def of_players(self) -> Mapping[str, AnswerSummary]:
         """By player."""
         answering = {}
         for player in {*self._seconds, *self._failures}:
             choices = None
             if player in self._seconds:
                 choices = times_of(self._seconds[player])
-            answering[player] = Answering(choices, self._failures[player])
+            answering[player] = AnswerSummary(choices, self._failures[player])
         return answering
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from league.events import MoveMade, ResultAccepted
-from league.features.dashboard.views.league_view import Named
+from league.features.dashboard.views.league_view import NamedAgent
 from league.features.records.match_facts import MatchFacts
 from league.games import registry
 from league.games.boards import Picture, Piece, picture
@@ -53,7 +53,7 @@ class BoardView:
 class SeatView:
     """A player beside the board. `mark` is what its moves leave on the board, if that is always the same."""
 
-    player: Named
+    player: NamedAgent
     mark: Piece | None
     points: int | None = None
     is_winner: bool = False
@@ -115,7 +115,7 @@ def play_view(facts: MatchFacts) -> PlayView | None:
     return PlayView(facts.match_id, tuple(seats), boards, is_live=False, note=note)
 
 
-def live_view(game_type: str, match_id: str, players: Sequence[Named], live: LiveMatch) -> PlayView:
+def live_view(game_type: str, match_id: str, players: Sequence[NamedAgent], live: LiveMatch) -> PlayView:
     """A match that is being played, as far as everybody may see it."""
     game = registry.find(game_type)
     assert game is not None, "a league plays a game that is installed"
@@ -146,8 +146,8 @@ def live_view(game_type: str, match_id: str, players: Sequence[Named], live: Liv
     return PlayView(match_id, tuple(seats), boards, is_live=True, note=note)
 
 
-def _named(players: Sequence[str], names: Mapping[str, str]) -> tuple[Named, ...]:
-    return tuple(Named(player, names.get(player) or player) for player in players)
+def _named(players: Sequence[str], names: Mapping[str, str]) -> tuple[NamedAgent, ...]:
+    return tuple(NamedAgent(player, names.get(player) or player) for player in players)
 
 
 def _minutes(seconds: float) -> str:
@@ -185,7 +185,7 @@ def _positions(
     return positions
 
 
-def _boards(game: Game, positions: Sequence[Position[Any]], players: Sequence[Named]) -> Iterator[BoardView]:
+def _boards(game: Game, positions: Sequence[Position[Any]], players: Sequence[NamedAgent]) -> Iterator[BoardView]:
     before: Picture | None = None
     number = 0
     for position in positions:

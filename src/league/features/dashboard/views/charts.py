@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from league.features.dashboard.views.league_view import Named, PointsLine
+from league.features.dashboard.views.league_view import NamedAgent, PointsLine
 
 WIDTH: Final = 1000
 HEIGHT: Final = 300
@@ -34,7 +34,7 @@ class Tick:
 class ChartLine:
     """`place` is 1 for the leader, and 0 for a line without a colour."""
 
-    player: Named
+    player: NamedAgent
     place: int
     path: str
     end_x: float
@@ -134,7 +134,7 @@ def _step(most_points: int) -> int:
     return size * 10
 
 
-def _label_heights(leaders: Sequence[PointsLine], scale: _Scale) -> dict[Named, float]:
+def _label_heights(leaders: Sequence[PointsLine], scale: _Scale) -> dict[NamedAgent, float]:
     """The heights of the labels: near the ends of their lines, from the highest down, none over another."""
     # A match of the open round counts in the table, but not in the chart: the order may differ.
     ordered = sorted(leaders, key=lambda line: -line.points[-1])

@@ -27,7 +27,7 @@ from league.reading.evidence_words import WORDS
 if TYPE_CHECKING:
     from league.features.dashboard.history_view import HistoryView
     from league.features.dashboard.sections import SectionView
-    from league.features.dashboard.views.answer_times import Answering
+    from league.features.dashboard.views.answer_times import AnswerSummary
     from league.features.dashboard.views.board_view import PlayView
 
 FORM = 5
@@ -58,7 +58,7 @@ _OUTCOMES: Final[Mapping[str, str]] = {
 _STANDING: Final = ("rank", "played", "wins", "draws", "losses", "points")
 
 
-class Named(NamedTuple):
+class NamedAgent(NamedTuple):
     """An agent by its id and its name."""
 
     agent_id: str
@@ -77,7 +77,7 @@ class StandingView:
     """A row of the table. `moved` is how many places up in the newest round; `status` is empty while all is well."""
 
     rank: int
-    player: Named
+    player: NamedAgent
     played: int
     wins: int
     draws: int
@@ -101,7 +101,7 @@ class MatchView:
 
     match_id: str
     round_id: int
-    players: tuple[Named, Named]
+    players: tuple[NamedAgent, NamedAgent]
     points: tuple[int, int] | None
     winner: str | None
     referee_id: str
@@ -114,7 +114,7 @@ class MatchView:
 class AgentView:
     """A player or referee of the league."""
 
-    agent: Named
+    agent: NamedAgent
     role: str
     status: str
     is_well: bool
@@ -123,7 +123,7 @@ class AgentView:
     endpoint: str
     findings: str = ""
     """What a probe, or a match that it refused, showed about it."""
-    answering: Answering | None = None
+    answering: AnswerSummary | None = None
     """None for referees, and for players without a record."""
 
 
@@ -145,7 +145,7 @@ CrossCell = tuple[FormMark, ...] | None
 class CrossRow:
     """The results of one player against each of the others, in the order of the columns; None is the player itself."""
 
-    player: Named
+    player: NamedAgent
     cells: tuple[CrossCell, ...]
 
 
@@ -153,12 +153,12 @@ class CrossRow:
 class PointsLine:
     """A player's points after each finished round, from 0."""
 
-    player: Named
+    player: NamedAgent
     points: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressView:
     """How far the league is, and what it waits for."""
 
     headline: str
@@ -170,7 +170,7 @@ class Progress:
     completed: int
     total: int
     technical_losses: int
-    champion: Named | None
+    champion: NamedAgent | None
     champion_remarks: tuple[str, ...] = ()
     address: str = ""
     """Where agents can register; empty if they cannot."""
@@ -192,7 +192,7 @@ class LeagueView:
     game_type: str
     game: str
     """The title of the game."""
-    progress: Progress
+    progress: ProgressView
     standings: tuple[StandingView, ...]
     matches: tuple[MatchView, ...]
     coming: tuple[MatchView, ...]
@@ -259,7 +259,7 @@ def title_in(title: str, league_id: str, game: str) -> str:
     return title or (f"{game} league" if re.match(r"league_\d{8}_", league_id) else league_id)
 
 
-def by_name(sentence: str, names: Mapping[str, Named]) -> str:
+def by_name(sentence: str, names: Mapping[str, NamedAgent]) -> str:
     """A sentence with the names of agents in place of their ids."""
     for agent_id, name in names.values():
         if agent_id in sentence:
@@ -287,18 +287,18 @@ def _evidence_notes(manager: LeagueManager) -> Iterator[str]:
         )
 
 
-def names_in(ledger: Ledger) -> dict[str, Named]:
+def names_in(ledger: Ledger) -> dict[str, NamedAgent]:
     """Every member with its name, by id."""
     names = {}
     for agent_id, member in ledger.roster.members.items():
-        names[agent_id] = Named(agent_id, ledger.roster.shown_name(member))
+        names[agent_id] = NamedAgent(agent_id, ledger.roster.shown_name(member))
     return names
 
 
 def completed(
     view: LeagueView,
     sections: tuple[SectionView, ...],
-    answering: Mapping[str, Answering],
+    answering: Mapping[str, AnswerSummary],
     history: HistoryView | None = None,
     address: str = "",
     live: tuple[PlayView, ...] = (),
@@ -383,7 +383,7 @@ class _Results:
 
 
 def _standings(
-    manager: LeagueManager, rows: Sequence[StandingsRow], results: _Results, names: Mapping[str, Named]
+    manager: LeagueManager, rows: Sequence[StandingsRow], results: _Results, names: Mapping[str, NamedAgent]
 ) -> Iterator[StandingView]:
     ledger = manager.ledger
     ranks_before = results.ranks_before_the_newest_results()
@@ -412,7 +412,7 @@ def _standings(
 # --- matches ----------------------------------------------------------------------------------------------------------
 
 
-def match_view(match: ScheduledMatch, names: Mapping[str, Named]) -> MatchView:
+def match_view(match: ScheduledMatch, names: Mapping[str, NamedAgent]) -> MatchView:
     """A match with its result, if it has one."""
     points = None
     winner = None
@@ -477,7 +477,7 @@ def _coming(ledger: Ledger) -> list[ScheduledMatch]:
 # --- how far it is ----------------------------------------------------------------------------------------------------
 
 
-def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
+def _progress(manager: LeagueManager, names: Mapping[str, NamedAgent]) -> ProgressView:
     ledger = manager.ledger
     champion = None
     remarks: list[str] = []
@@ -493,7 +493,7 @@ def _progress(manager: LeagueManager, names: Mapping[str, Named]) -> Progress:
     else:
         headline = "Registration"
     total = len(ledger.matches)
-    return Progress(
+    return ProgressView(
         headline=headline,
         waiting=waiting_sentence(manager),
         state=ledger.state,
@@ -527,7 +527,7 @@ def _agents(manager: LeagueManager) -> Iterator[AgentView]:
         if member.agent_id in silent and not member.attendance.withdrawn:
             status = "not answering"
         yield AgentView(
-            agent=Named(member.agent_id, ledger.roster.shown_name(member)),
+            agent=NamedAgent(member.agent_id, ledger.roster.shown_name(member)),
             role=member.role,
             status=status,
             is_well=status in ("registered", "playing", "finished"),

@@ -13,7 +13,7 @@ from typing import Final
 
 from league.events import MatchAssigned, RequestRefused
 from league.features.dashboard.views.board_view import PlayView, play_view
-from league.features.dashboard.views.league_view import PHASES, Named, by_name, title_in, title_of
+from league.features.dashboard.views.league_view import PHASES, NamedAgent, by_name, title_in, title_of
 from league.features.records.explain import Explanation, explain
 from league.features.records.match_facts import MatchFacts
 from league.features.records.timeline import MANAGER, TimelineAttempt, TimelineLine
@@ -57,7 +57,7 @@ class MatchPage:
     """All of the page. `pending` says what is known of a match that is being played."""
 
     league_title: str
-    players: tuple[Named, Named]
+    players: tuple[NamedAgent, NamedAgent]
     points: tuple[int, int] | None
     headline: str
     is_over: bool
@@ -93,7 +93,7 @@ def match_page(facts: MatchFacts) -> MatchPage:
     if headline is None:
         headline = PHASES[facts.status].capitalize()
     names = explanation.names
-    named = {player: Named(player, name) for player, name in names.items()}
+    named = {player: NamedAgent(player, name) for player, name in names.items()}
     return MatchPage(
         league_title=title_in(facts.league.title, facts.league_id, title_of(facts.game_type)),
         players=(named[first], named[second]),

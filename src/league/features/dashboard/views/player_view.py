@@ -13,7 +13,7 @@ from league.features.dashboard.views.league_view import (
     PHASES,
     FormMark,
     Mark,
-    Named,
+    NamedAgent,
     StandingView,
     league_view,
     mark_of,
@@ -50,7 +50,7 @@ class OwnMatch:
     """A match as one of its players sees it. `points` are its own and its opponent's; None until it is decided."""
 
     match_id: str
-    opponent: Named
+    opponent: NamedAgent
     points: tuple[int, int] | None
     mark: Mark | None
     outcome: str
@@ -73,7 +73,7 @@ class PlayerPage:
     """All of the page."""
 
     league_title: str
-    player: Named
+    player: NamedAgent
     standing: StandingView
     state: str
     endpoint: str
@@ -117,7 +117,7 @@ def player_page(manager: LeagueManager, player_id: str, records: Sequence[e.Even
     )
 
 
-def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, Named]) -> OwnMatch:
+def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, NamedAgent]) -> OwnMatch:
     opponent = match.opponent(player_id)
     points = None
     mark = None

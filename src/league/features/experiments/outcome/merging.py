@@ -30,7 +30,7 @@ from league.features.experiments.outcome.series_store import (
 from league.features.experiments.playing.plan import PlanFacts, Shard, Task, game_named, openings_for
 from league.features.experiments.playing.repeatability import moves_in
 from league.features.experiments.playing.series import WHOLE, MatchEnd, SeriesPlan
-from league.features.experiments.tournament import Tally, TournamentResult, result_of
+from league.features.experiments.tournament import ResultCollector, TournamentResult, result_of
 from league.games import registry
 from league.games.contract import PLAYER_B, Outcome, opponent
 from league.terminal import CommandError
@@ -41,7 +41,7 @@ UNPLAYABLE: Final = (StopIteration, ValueError, LookupError, TypeError)
 """What a game raises for moves that somebody else wrote."""
 
 
-class Part(NamedTuple):
+class TournamentFolder(NamedTuple):
     """One of the folders."""
 
     folder: Path
@@ -67,7 +67,7 @@ def merge(folders: Sequence[str | Path], to: str | Path) -> TournamentResult:
             raise CommandError(_named(facts, missing, parts))
         names = {name for part in parts for name in part.plan.not_repeatable}
         not_repeatable = tuple(name for name in facts.names if name in names)
-        tally = Tally(facts, store, facts.tasks())
+        tally = ResultCollector(facts, store, facts.tasks())
         tally.advance()
         result = result_of(tally, not_repeatable, time.monotonic() - started)
         result_files.prepare(target)
@@ -78,15 +78,15 @@ def merge(folders: Sequence[str | Path], to: str | Path) -> TournamentResult:
         return result
 
 
-def _part(folder: Path, opened: ExitStack) -> Part:
+def _part(folder: Path, opened: ExitStack) -> TournamentFolder:
     plan = read_plan(folder)
     if plan is None:
         raise CommandError(f"{folder} does not hold a part of a tournament: there is no plan.json")
     store = opened.enter_context(open_to_read(folder))
-    return Part(folder, plan, store)
+    return TournamentFolder(folder, plan, store)
 
 
-def _common_plan(parts: list[Part]) -> PlanFacts:
+def _common_plan(parts: list[TournamentFolder]) -> PlanFacts:
     first = parts[0]
     for part in parts[1:]:
         if part.plan.plan_digest != first.plan.plan_digest:
@@ -112,7 +112,7 @@ def _comparable(plan: PlanFacts) -> dict[str, Any]:
     }
 
 
-def _together(facts: PlanFacts, parts: list[Part]) -> SeriesStore:
+def _together(facts: PlanFacts, parts: list[TournamentFolder]) -> SeriesStore:
     """Return the planned series of all parts in one store."""
     store = SeriesStore.temporary()
     judge = _Judge(facts)
@@ -145,7 +145,7 @@ class _Judge:
         self._game = game_named(facts.game)
         self._openings = openings_for(facts.game, facts.openings, facts.seed)
 
-    def check(self, part: Part, task: Task, record: SeriesRecord) -> None:
+    def check(self, part: TournamentFolder, task: Task, record: SeriesRecord) -> None:
         """CommandError if a series states another end than its moves have."""
         series = self._facts.series(task)
         plan = SeriesPlan(self._game, record.seed, series.start, series.matches, self._openings)
@@ -202,7 +202,7 @@ def _names(facts: PlanFacts, task: Task) -> tuple[str, str]:
     return facts.names[first], facts.names[second]
 
 
-def _named(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> str:
+def _named(facts: PlanFacts, missing: list[Task], parts: list[TournamentFolder]) -> str:
     """Say which series are missing: by shards where whole ones are, and by pairs."""
     # One pair has many series.
     different_pairs = {" and ".join(_names(facts, task)) for task in missing}
@@ -217,7 +217,7 @@ def _named(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> str:
     return f"{sentence}: {named}. Play them with --resume, and merge again"
 
 
-def _missing_shards(facts: PlanFacts, missing: list[Task], parts: list[Part]) -> list[Shard]:
+def _missing_shards(facts: PlanFacts, missing: list[Task], parts: list[TournamentFolder]) -> list[Shard]:
     """Return the shards that the missing series belong to, if all folders are shards of the same count."""
     counts = set()
     for part in parts:

@@ -29,7 +29,7 @@ WriteRows = Callable[[Sequence[Sequence[object]]], None]
 """Writes some rows to a file."""
 
 
-class Table(NamedTuple):
+class ResultTable(NamedTuple):
     """A table of a file. The rows can be read once."""
 
     head: Sequence[str]
@@ -109,16 +109,16 @@ def repeating(result: TournamentResult) -> dict[str, Any]:
     }
 
 
-def _table(result: TournamentResult, name: str) -> Table:
+def _table(result: TournamentResult, name: str) -> ResultTable:
     if name == "matches":
         return _as_table(result.match_rows())
     if name == "conversations":
         head = ("first", "second", "number", "turn", "strategy", "sha256", "conversation")
-        return Table(head, _conversation_rows(result))
+        return ResultTable(head, _conversation_rows(result))
     return _as_table(flat(row) for row in result.document[name])
 
 
-def _as_table(rows: Iterator[dict[str, Any]]) -> Table:
+def _as_table(rows: Iterator[dict[str, Any]]) -> ResultTable:
     """Return rows as a table. All of them have the same columns."""
     first = next(rows)
 
@@ -127,7 +127,7 @@ def _as_table(rows: Iterator[dict[str, Any]]) -> Table:
         for row in rows:
             yield tuple(row.values())
 
-    return Table(tuple(first), values())
+    return ResultTable(tuple(first), values())
 
 
 def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
@@ -149,7 +149,7 @@ def _conversation_rows(result: TournamentResult) -> Iterator[Sequence[object]]:
                     yield (*names, match, facts["turn"], names[place], digest, conversation)
 
 
-def _write_json_lines(path: Path, table: Table) -> None:
+def _write_json_lines(path: Path, table: ResultTable) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for row in table.rows:
             values = dict(zip(table.head, row, strict=True))

@@ -5,7 +5,7 @@ own, or by a `concurrent.futures.Executor` that somebody passed. Results come in
 `in_order` puts them back into the order of their tasks. The number of tasks that are handed out at once is limited, so
 that a long tournament fits into memory.
 
-Work never raises in a pool: whatever goes wrong in it is returned as `Trouble`, and ends the tournament. So an
+Work never raises in a pool: whatever goes wrong in it is returned as `WorkFailure`, and ends the tournament. So an
 exception out of a future always means that the work was lost, with a process, a machine or a connection. A lost task
 is handed out again, to a new pool if the old one is broken, but not without end: a strategy that kills its process
 would kill every one.
@@ -96,7 +96,7 @@ def play_series(facts: PlanFacts, task: Task, contenders: tuple[Contender, Conte
     make = (maker(first, series.seed), maker(second, series.seed))
     if not task.replayed:
         return encode(facts, series, play(plan, make))
-    choices: list[repeatability.Choice] = []
+    choices: list[repeatability.ReplayedChoice] = []
     play(
         plan,
         (
@@ -142,7 +142,7 @@ class ShippedWork:
         return play_series(self.facts, task, (first, second))
 
 
-class Trouble(NamedTuple):
+class WorkFailure(NamedTuple):
     """Work that failed by itself: doing it once more would not help."""
 
     sentence: str
@@ -154,13 +154,13 @@ class Guarded(Generic[R]):
 
     work: Callable[[Task], R]
 
-    def __call__(self, task: Task) -> R | Trouble:
+    def __call__(self, task: Task) -> R | WorkFailure:
         try:
             return self.work(task)
         except LeagueError as error:
-            return Trouble(str(error))
+            return WorkFailure(str(error))
         except Exception as error:  # noqa: BLE001 - code of others, such as the constructor of a strategy
-            return Trouble(f"{type(error).__name__}: {error}")
+            return WorkFailure(f"{type(error).__name__}: {error}")
 
 
 # --- workers ----------------------------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def _until_broken(
     losses: Counter[Task],
 ) -> Generator[Done[R], None, list[Lost]]:
     """Hand out tasks until all are done or the pool is broken, and return the tasks that were lost with it."""
-    flights: dict[Future[R | Trouble], Task] = {}
+    flights: dict[Future[R | WorkFailure], Task] = {}
     try:
         while waiting or flights:
             broken = _hand_out(workers, pool, work, waiting, flights)
@@ -384,7 +384,7 @@ def _hand_out(
     pool: Executor,
     work: Guarded[R],
     waiting: deque[Task],
-    flights: dict[Future[R | Trouble], Task],
+    flights: dict[Future[R | WorkFailure], Task],
 ) -> BaseException | None:
     """Submit as many tasks as may be handed out. Return the error if the pool takes none."""
     while waiting and len(flights) < workers.at_once:
@@ -398,9 +398,9 @@ def _hand_out(
     return None
 
 
-def _result_of(future: Future[R | Trouble]) -> R:
+def _result_of(future: Future[R | WorkFailure]) -> R:
     result = future.result()
-    if isinstance(result, Trouble):
+    if isinstance(result, WorkFailure):
         raise CommandError(result.sentence)
     return result
 

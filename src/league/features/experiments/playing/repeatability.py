@@ -30,7 +30,7 @@ SHARE: Final = 20
 """Of a long series, one in this many is played again."""
 
 
-class Choice(NamedTuple):
+class ReplayedChoice(NamedTuple):
     """A choice in a match that is played again. `place` is that of the strategy in its series."""
 
     match_id: str
@@ -42,7 +42,7 @@ class Choice(NamedTuple):
 class Recorder:
     """A strategy that notes what another one chooses."""
 
-    def __init__(self, strategy: Strategy, place: int, choices: list[Choice]) -> None:
+    def __init__(self, strategy: Strategy, place: int, choices: list[ReplayedChoice]) -> None:
         self._strategy = strategy
         self._place = place
         self._choices = choices
@@ -53,7 +53,7 @@ class Recorder:
 
     def choose(self, turn: Turn) -> Answer | Awaitable[Answer]:
         # Noted first: a choice that fails is a difference, too.
-        choice = Choice(turn.match_id, turn.number, self._place, "")
+        choice = ReplayedChoice(turn.match_id, turn.number, self._place, "")
         self._choices.append(choice)
         answer: Any = self._strategy.choose(turn)
         if not isinstance(answer, str) and inspect.isawaitable(answer):
@@ -70,7 +70,7 @@ class Recorder:
         return answer
 
 
-def encode(choices: list[Choice]) -> bytes:
+def encode(choices: list[ReplayedChoice]) -> bytes:
     return msgspec.json.encode(choices)
 
 
@@ -107,8 +107,8 @@ class Repeatability:
 
     def compare(self, series: Series, record: SeriesRecord, replayed: bytes) -> None:
         """Compare matches with what was played before."""
-        choices = msgspec.json.decode(replayed, type=list[Choice])
-        matches: dict[str, list[Choice]] = {}
+        choices = msgspec.json.decode(replayed, type=list[ReplayedChoice])
+        matches: dict[str, list[ReplayedChoice]] = {}
         for choice in choices:
             matches.setdefault(choice.match_id, []).append(choice)
         for moves, again in zip(record.moves, matches.values(), strict=False):
@@ -144,7 +144,7 @@ def moves_in(text: str) -> list[str]:
     return text.split(" ")
 
 
-def _differing(moves: list[str], again: list[Choice]) -> set[int]:
+def _differing(moves: list[str], again: list[ReplayedChoice]) -> set[int]:
     """Return the places of the strategies that first chose differently: both, if they moved at once."""
     places: set[int] = set()
     turn = 0

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple, overload
 import msgspec
 
 from league.events import Status
-from league.features.experiments.playing.time_limit import OFF, TooSlow, Watch, watching
+from league.features.experiments.playing.time_limit import OFF, TooSlow, Watchdog, watching
 from league.games.contract import PLAYER_A, PLAYER_B, SEATS, Game, Mover, Outcome, Players, Seat, opponent
 from league.games.wire_fields import Spoken, move_request, talk_in
 from league.player.history import MatchHistory, PastMatch
@@ -163,7 +163,7 @@ class StrategyFailed(Exception):  # noqa: N818 - something that happened in code
 
 
 @dataclass(slots=True)
-class PlayedMatch:
+class RememberedMatch:
     """A match as it is remembered."""
 
     number: int
@@ -192,18 +192,18 @@ class SeriesHistory(MatchHistory):
     def __init__(self, game: Game, place: int) -> None:
         self._game = game
         self._place = place
-        self._played: list[PlayedMatch] = []
+        self._played: list[RememberedMatch] = []
         self._choices: Counter[str] = Counter()
         self._last: str | None = None
 
-    def add(self, match: PlayedMatch) -> None:
+    def add(self, match: RememberedMatch) -> None:
         self._played.append(match)
         choice = match.moves.get(opponent(self._seat(match)))
         if choice is not None:
             self._choices[choice] += 1
             self._last = choice
 
-    def _seat(self, match: PlayedMatch) -> Seat:
+    def _seat(self, match: RememberedMatch) -> Seat:
         if self._place == 0:
             return match.seat
         return opponent(match.seat)
@@ -238,7 +238,7 @@ class SeriesHistory(MatchHistory):
             return [self._row(match) for match in self._played[index]]
         return self._row(self._played[index])
 
-    def _row(self, match: PlayedMatch) -> PastMatch:
+    def _row(self, match: RememberedMatch) -> PastMatch:
         seat = self._seat(match)
         players = NAMES if match.seat == PLAYER_A else SWAPPED
         winner = None
@@ -278,7 +278,7 @@ class Side:
         place: int,
         strategy: Strategy,
         wait: Callable[[Any], Any],
-        watch: Watch,
+        watch: Watchdog,
     ) -> None:
         self.history = SeriesHistory(plan.game, place)
         self._game = plan.game
@@ -401,7 +401,7 @@ class Side:
             print(warning, file=sys.stderr, flush=True)
         return f"{failure} {limit}"
 
-    def remember(self, match: PlayedMatch) -> str | None:
+    def remember(self, match: RememberedMatch) -> str | None:
         """Add a match to the history, and tell the strategy if it wants to know. Return how its code failed, if so."""
         self.history.add(match)
         if self._match_over is None:
@@ -529,7 +529,7 @@ class _Match:
                 state = rules.play(state, moves)
         outcome = self._outcome(state)
         winner = self._winner(outcome)
-        match = PlayedMatch(
+        match = RememberedMatch(
             self._number,
             self._seat,
             state,
@@ -565,7 +565,7 @@ class _Match:
         self._chance.append(str(number))
         return number
 
-    def _remember(self, match: PlayedMatch) -> None:
+    def _remember(self, match: RememberedMatch) -> None:
         for place, side in enumerate(self._sides):
             failure = side.remember(match)
             if failure is not None:
@@ -584,10 +584,10 @@ class _Match:
                     state,
                     seat,
                     options,
-                    self._number,
-                    turn,
-                    chance,
-                    self._talk,
+                    number=self._number,
+                    turn=turn,
+                    chance=chance,
+                    talk=self._talk,
                 )
                 if has_talk:
                     self._talk.append(Spoken(turn, seat, self._sides[place].line))

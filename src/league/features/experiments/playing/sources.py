@@ -193,22 +193,22 @@ def module_files(module: str) -> Files | None:
     return _closure(origin.files, origin.folder)
 
 
-class Origin(NamedTuple):
+class ModuleOrigin(NamedTuple):
     """Where a top-level module comes from: its files, and the folder that they are in."""
 
     folder: Path
     files: list[Path]
 
 
-def _origin(module: str) -> Origin | None:
+def _origin(module: str) -> ModuleOrigin | None:
     """Return the origin of a module's top-level package; None if it has no files of its own."""
     spec = find_spec(module.partition(".")[0])
     if spec is None or not spec.has_location or spec.origin is None:
         return None
     file = Path(spec.origin).resolve()
     if spec.submodule_search_locations is None:
-        return Origin(file.parent, [file])
-    return Origin(file.parent.parent, _folder_files(file.parent))
+        return ModuleOrigin(file.parent, [file])
+    return ModuleOrigin(file.parent.parent, _folder_files(file.parent))
 
 
 def _is_installed(file: Path) -> bool:

@@ -31,7 +31,7 @@ class TooSlow(BaseException):
     """The time for a choice is over. It is not an Exception, so that a strategy's `except Exception` lets it pass."""
 
 
-class Watch:
+class Watchdog:
     """Interrupts code that takes too long. Set `ticks` to 0 when the code begins, and to OFF when it ends."""
 
     __slots__ = ("seconds", "ticks")
@@ -54,9 +54,9 @@ def needs_process() -> bool:
 
 
 @contextmanager
-def watching(seconds: float) -> Iterator[Watch]:
+def watching(seconds: float) -> Iterator[Watchdog]:
     """Yield a watch that works as long as the block lasts, where it is possible."""
-    watch = Watch(seconds)
+    watch = Watchdog(seconds)
     if not HAS_TIMER or needs_process():
         yield watch
         return

@@ -280,7 +280,7 @@ class OwnSeries:
 def answer(choice: Any, stub: Any) -> dict[str, Any]:
     """Return the choice as it is sent."""
     talk = ""
-    if isinstance(choice, stub.Considered):
+    if isinstance(choice, stub.ChoiceWithTalk):
         talk = str(choice.talk)
         choice = choice.choice
     if isinstance(choice, str):

@@ -34,7 +34,7 @@ class Fields(SimpleNamespace):
         super().__init__(**fields)
 
 
-class ChooseParityCall(Fields):
+class BoxedParityCall(Fields):
     """The referee's CHOOSE_PARITY_CALL."""
 
     def __init__(self, context: dict[str, Any] | None = None, **fields: Any) -> None:
@@ -42,14 +42,11 @@ class ChooseParityCall(Fields):
         self.context = context and Fields(**context)
 
 
-class GameMoveCall(Fields):
+class BoxedMoveCall(Fields):
     """The referee's call for a move."""
 
 
-LeagueResult = ReceivedError = Round = Standings = Fields
-
-
-class PastMatch(Fields):
+class BoxedMatch(Fields):
     """A match that is over."""
 
     @property
@@ -60,11 +57,11 @@ class PastMatch(Fields):
         return "LOSS" if self.winner == self.opponent_id else "WIN"
 
 
-class Considered(Fields):
+class ChoiceWithTalk(Fields):
     """A choice with a line for the opponent."""
 
 
-class Turn(Fields):
+class BoxedTurn(Fields):
     """Everything a strategy may know when it chooses."""
 
     @cached_property
@@ -74,9 +71,9 @@ class Turn(Fields):
 
         return Random(self.chance)
 
-    def say(self, choice: str, text: str) -> Considered:
+    def say(self, choice: str, text: str) -> ChoiceWithTalk:
         """Return a choice with a line for the opponent, in games with talk."""
-        return Considered(choice=choice, talk=text[: self.talk_limit])
+        return ChoiceWithTalk(choice=choice, talk=text[: self.talk_limit])
 
 
 class Player:
@@ -87,7 +84,7 @@ class Player:
     games: Sequence[str] = ()
     standings = None
     round = None
-    history: Sequence[PastMatch] = ()
+    history: Sequence[BoxedMatch] = ()
 
     def __init__(self, name: str = "", *, version: str = "", games: Sequence[str] = ()) -> None:
         self.name = name or self.name
@@ -100,11 +97,11 @@ class Player:
         """Return "even" or "odd"."""
         raise NotImplementedError(f"{type(self).__name__} has no method choose_parity(self, call)")
 
-    def move(self, turn: Turn) -> Any:
+    def move(self, turn: BoxedTurn) -> Any:
         """Return one of `turn.options`."""
         raise NotImplementedError(f"{type(self).__name__} has no method move(self, turn)")
 
-    def on_match_over(self, match: PastMatch) -> Any:
+    def on_match_over(self, match: BoxedMatch) -> Any:
         """Called once after each match; the other hooks never are."""
 
     on_round = on_standings = on_error = on_league_over = on_match_over
@@ -117,26 +114,26 @@ class Player:
         """Raise LeagueQueryError: there is no manager."""
         raise LeagueQueryError("this player is not served: there is no manager to ask")
 
-    def _league_strategy(self) -> PlayerStrategy:
-        return PlayerStrategy(self)
+    def _league_strategy(self) -> AuthoredStrategy:
+        return AuthoredStrategy(self)
 
 
-class PlayerStrategy:
+class AuthoredStrategy:
     """A player as a strategy: it calls what the author wrote."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
         self._has_parity = getattr(player.choose_parity, "__func__", None) is not Player.choose_parity
 
-    def choose(self, turn: Turn) -> Any:
+    def choose(self, turn: BoxedTurn) -> Any:
         """Call the method that the author wrote for this choice."""
         self._player.history = turn.history
         call = turn.call
-        if isinstance(call, ChooseParityCall) and self._has_parity:
+        if isinstance(call, BoxedParityCall) and self._has_parity:
             return self._player.choose_parity(call)
         return self._player.move(turn)
 
-    def match_over(self, match: PastMatch, history: Sequence[PastMatch]) -> Any:
+    def match_over(self, match: BoxedMatch, history: Sequence[BoxedMatch]) -> Any:
         """Take note of a match that is over, and call the author's hook."""
         self._player.history = history
         return self._player.on_match_over(match)
@@ -144,3 +141,11 @@ class PlayerStrategy:
 
 def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     """Do nothing: the grader only wants the class."""
+
+
+# Authors import these by the names that they have in the real package.
+Turn = BoxedTurn
+PastMatch = BoxedMatch
+ChooseParityCall = BoxedParityCall
+GameMoveCall = BoxedMoveCall
+LeagueResult = ReceivedError = Round = Standings = Fields

@@ -33,7 +33,7 @@ LEAGUE_WORD: Final = "league_2025_even_odd"
 """The name of the league in the right messages."""
 
 
-class Phase(IntEnum):
+class LeaguePhase(IntEnum):
     """How far the league of the kit must be."""
 
     OPEN = 0
@@ -46,7 +46,7 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedAnswer:
     """The exact answer: the HTTP status (None: the connection ends without an answer), and the error of the catalogue,
     if it is one."""
 
@@ -62,10 +62,10 @@ class Expected:
         return f"status {self.status}, {self.code} {ERRORS[self.code].name} ({self.number})"
 
 
-def refused(code: str, kind: str | None = None) -> Expected:
+def refused(code: str, kind: str | None = None) -> ExpectedAnswer:
     """Return the error of the catalogue, with its number for this message type and its status."""
     row = ERRORS[code]
-    return Expected(row.http_status or 200, code, row.number(family_of(kind)))
+    return ExpectedAnswer(row.http_status or 200, code, row.number(family_of(kind)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class BadInput:
     id: str
     clause: str
     what: str
-    expected: Expected
+    expected: ExpectedAnswer
     make: Make
-    phase: Phase = Phase.OPEN
+    phase: LeaguePhase = LeaguePhase.OPEN
     as_member: bool = False
     """The sender has registered."""
     profile: str = ""

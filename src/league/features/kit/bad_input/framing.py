@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from league.features.kit.bad_input.cases import (
     MANAGER,
     BadInput,
-    Expected,
+    ExpectedAnswer,
     Fields,
     Standing,
     call_of,
@@ -51,7 +51,7 @@ def framing(role: str) -> Iterator[BadInput]:
             id=f"{fields['clause']}/{name}",
             clause=fields["clause"],
             what=name.replace("-", " "),
-            expected=refused(fields["code"]) if "code" in fields else Expected(fields["status"] or None),
+            expected=refused(fields["code"]) if "code" in fields else ExpectedAnswer(fields["status"] or None),
             make=partial(_request, fields, limit),
         )
 

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from league.features.kit.bad_input.cases import PLAYER, ROLES, BadInput, Phase, Standing
+from league.features.kit.bad_input.cases import PLAYER, ROLES, BadInput, LeaguePhase, Standing
 from league.features.kit.bad_input.framing import framing
 from league.features.kit.bad_input.joining import advance, find_role, join, observed, settled
 from league.features.kit.bad_input.wrong_messages import wrong_messages
@@ -114,7 +114,7 @@ class _Sender:
         record = self.kit.record
         if record.is_gone:
             return untestable(f"the agent stopped listening after this was sent: {record.probes[-1].label}")
-        if standing.missing and (case.as_member or case.phase > Phase.OPEN):
+        if standing.missing and (case.as_member or case.phase > LeaguePhase.OPEN):
             return untestable(f"{STRANGER}: {standing.missing}")
         probe = await self.kit.send_bad(case.what, case.make(standing))
         before = self.state

@@ -21,7 +21,7 @@ from league.features.kit.bad_input.cases import (
     MANAGER,
     PLAYER,
     REFEREE,
-    Phase,
+    LeaguePhase,
     Standing,
     call_of,
     encoded,
@@ -137,15 +137,15 @@ async def _await_registration(kit: Kit) -> None:
     await asyncio.sleep(SETTLE_S)
 
 
-async def advance(kit: Kit, standing: Standing, phase: Phase) -> Standing:
+async def advance(kit: Kit, standing: Standing, phase: LeaguePhase) -> Standing:
     """Bring the league to this phase; if that fails, return a standing with the reason."""
-    if standing.missing or phase is Phase.OPEN:
+    if standing.missing or phase is LeaguePhase.OPEN:
         return standing
     if standing.role != MANAGER:
         if kit.record.member is None:
             return replace(standing, missing=kit.record.listening)
         return standing
-    if phase is Phase.RUNNING:
+    if phase is LeaguePhase.RUNNING:
         return await _begin(kit, await _register(kit, standing, SECOND))
     message = right_message("MATCH_RESULT_REPORT", standing)
     report = await _say(kit, "report", "MATCH_RESULT_REPORT", message)

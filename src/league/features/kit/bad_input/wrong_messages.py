@@ -19,7 +19,7 @@ from league.features.kit.bad_input.cases import (
     LEAGUE_WORD,
     BadInput,
     Fields,
-    Phase,
+    LeaguePhase,
     Standing,
     call_of,
     encoded,
@@ -157,7 +157,7 @@ def _of_row(row: Fields, kind: str) -> BadInput:
         # Without its type nobody can tell which numbers its errors have.
         expected=refused(row["code"], None if "message_type" in changes else kind or None),
         make=partial(_said, row, kind, method, changes, message),
-        phase=Phase[row.get("phase", "OPEN")],
+        phase=LeaguePhase[row.get("phase", "OPEN")],
         as_member=kind in EXCHANGES and EXCHANGES[kind].token,
         profile=row.get("profile", ""),
     )

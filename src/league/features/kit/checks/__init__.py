@@ -20,7 +20,7 @@ from league.features.kit.checks import (
     signature_checks,
     transport_checks,
 )
-from league.features.kit.checks.outcome import NEEDS, Check, CheckOutcome, Verdict, untestable
+from league.features.kit.checks.outcome import NEEDS, Check, CheckOutcome, CheckVerdict, untestable
 from league.features.kit.clauses import Clause, clauses_for
 from league.features.kit.driver.record import RunRecord
 from league.features.kit.driver.templates import table
@@ -63,6 +63,6 @@ def judged(check: Check, clause: Clause, record: RunRecord) -> CheckOutcome:
         return untestable(check.never)
     missing = NEEDS[check.needs](record)
     result: CheckOutcome = missing or JUDGES[check.judge](record, check)
-    if result.verdict is Verdict.FAIL and clause.level == "SHOULD":
-        return replace(result, verdict=Verdict.WARN)
+    if result.verdict is CheckVerdict.FAIL and clause.level == "SHOULD":
+        return replace(result, verdict=CheckVerdict.WARN)
     return result

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from league.features.kit.checks.outcome import (
     Check,
     CheckOutcome,
+    CheckVerdict,
     Evidence,
-    Verdict,
     broken,
     kept,
     untestable,
@@ -50,7 +50,7 @@ ABSENT: Mapping[str, str] = {
 """Why a message could not be judged, if not simply because it never came."""
 
 
-class Message(NamedTuple):
+class SentMessage(NamedTuple):
     """Something the player sent that has to be a message of this type."""
 
     evidence: Evidence
@@ -58,7 +58,7 @@ class Message(NamedTuple):
     content: object
 
 
-def messages_of(record: RunRecord) -> Iterator[Message]:
+def messages_of(record: RunRecord) -> Iterator[SentMessage]:
     """Iterate over everything the player sent that has to be a message."""
     for probe in record.probes:
         if probe.kind and probe.posted is None and _is_answer(probe):
@@ -67,10 +67,10 @@ def messages_of(record: RunRecord) -> Iterator[Message]:
             # Any result acknowledges a notification; only one that calls itself a message is judged as one.
             is_message = isinstance(content, dict) and content.get("message_type") == reply
             if reply not in ACKS or is_message:
-                yield Message(probe, reply, content)
+                yield SentMessage(probe, reply, content)
     for request in record.requests():
         if request.kind in MESSAGES:
-            yield Message(request, request.kind, request.message)
+            yield SentMessage(request, request.kind, request.message)
 
 
 def _is_answer(probe: Probe) -> bool:
@@ -94,7 +94,7 @@ def field(record: RunRecord, check: Check) -> CheckOutcome:
     """Judge one field; a player that never registered need not know what only a member can know."""
     outcome = _field(record, check.id)
     name = check.id.rpartition(".")[2]
-    if outcome.verdict is Verdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
+    if outcome.verdict is CheckVerdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
         return untestable(STRANGER)
     if check.id == JOIN and not outcome.advice:
         return _declined(record) or outcome

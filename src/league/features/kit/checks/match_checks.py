@@ -7,7 +7,7 @@ from collections.abc import Callable
 from league.features.kit.checks.outcome import (
     Check,
     CheckOutcome,
-    Verdict,
+    CheckVerdict,
     broken,
     each,
     kept,
@@ -151,7 +151,7 @@ def several_matches(record: RunRecord, check: Check) -> CheckOutcome:
 
 def same_answer(record: RunRecord, check: Check) -> CheckOutcome:
     joins = _same_again(record, check, "invitation", lambda probe: probe.accept)
-    if joins.verdict is Verdict.FAIL:
+    if joins.verdict is CheckVerdict.FAIL:
         return joins
     return _same_again(record, check, "call", lambda probe: probe.choice)
 

@@ -26,7 +26,7 @@ Evidence = Probe | Arrival
 MOST_EVIDENCE = 3
 
 
-class Verdict(Enum):
+class CheckVerdict(Enum):
     """`warn`: a SHOULD is not kept, or a habit that may cost matches elsewhere."""
 
     PASS = "pass"
@@ -39,7 +39,7 @@ class Verdict(Enum):
 class CheckOutcome:
     """A verdict with its reason, advice on what to change, and evidence."""
 
-    verdict: Verdict
+    verdict: CheckVerdict
     detail: str = ""
     advice: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -53,21 +53,21 @@ class CheckOutcome:
 
 
 def kept(detail: str = "", evidence: Iterable[Evidence] = ()) -> CheckOutcome:
-    return CheckOutcome(Verdict.PASS, detail, evidence=tuple(evidence)[:1])
+    return CheckOutcome(CheckVerdict.PASS, detail, evidence=tuple(evidence)[:1])
 
 
 def broken(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
     """The clause is broken: a failure; of a SHOULD, a warning."""
-    return CheckOutcome(Verdict.FAIL, detail, advice, evidence[:MOST_EVIDENCE])
+    return CheckOutcome(CheckVerdict.FAIL, detail, advice, evidence[:MOST_EVIDENCE])
 
 
 def warning(detail: str, advice: str, *evidence: Evidence) -> CheckOutcome:
     """The clause is kept, but in a way that may cost matches elsewhere."""
-    return CheckOutcome(Verdict.WARN, detail, advice, evidence[:MOST_EVIDENCE])
+    return CheckOutcome(CheckVerdict.WARN, detail, advice, evidence[:MOST_EVIDENCE])
 
 
 def untestable(reason: str) -> CheckOutcome:
-    return CheckOutcome(Verdict.UNTESTABLE, reason)
+    return CheckOutcome(CheckVerdict.UNTESTABLE, reason)
 
 
 def first_of(texts: list[str], most: int, separator: str) -> str:
@@ -231,7 +231,7 @@ def understood(record: RunRecord, check: Check) -> CheckOutcome:
 
 def null_is_absent(record: RunRecord, check: Check) -> CheckOutcome:
     optional = understood(record, check)
-    if optional.verdict is not Verdict.PASS:
+    if optional.verdict is not CheckVerdict.PASS:
         return optional
     advice = "Refuse a message whose mandatory field is null, as if missing."
     return refused(record, replace(check, labels=("mandatory null",), advice=advice))
@@ -240,11 +240,11 @@ def null_is_absent(record: RunRecord, check: Check) -> CheckOutcome:
 def all_timestamp_forms(record: RunRecord, check: Check) -> CheckOutcome:
     """Two documents list +00:00 as valid. None asks players to read fractions, or dates without hyphens."""
     listed = understood(record, check)
-    if listed.verdict is not Verdict.PASS:
+    if listed.verdict is not CheckVerdict.PASS:
         return listed
     other = understood(record, replace(check, labels=("other timestamp",)))
-    if other.verdict is Verdict.FAIL:
-        return replace(other, verdict=Verdict.WARN)
+    if other.verdict is CheckVerdict.FAIL:
+        return replace(other, verdict=CheckVerdict.WARN)
     return other
 
 

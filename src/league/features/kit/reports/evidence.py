@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
-from league.features.kit.checks.outcome import CheckOutcome, Evidence, Verdict
+from league.features.kit.checks.outcome import CheckOutcome, CheckVerdict, Evidence
 from league.features.kit.driver.record import Probe, RunRecord, tokens_known
 from league.features.kit.runner import CheckReport, CheckResult
 from league.protocol.safe_text import escaped
@@ -19,7 +19,7 @@ MOST: Final = 2000
 _TOKEN: Final = re.compile(r'("auth_token"\s*:\s*")((?:[^"\\]|\\.)+)(")')
 
 
-class Exchange(NamedTuple):
+class EvidenceText(NamedTuple):
     """Both directions of one piece of evidence, as text."""
 
     by_kit: str
@@ -43,16 +43,16 @@ def text_of(raw: bytes, public_tokens: Collection[str], most: int = MOST) -> str
     return text
 
 
-def sent_and_received(evidence: Evidence, record: RunRecord) -> Exchange:
+def sent_and_received(evidence: Evidence, record: RunRecord) -> EvidenceText:
     """Return both directions: a request of the kit and its answer, or a request of the agent and its answer."""
     tokens = tokens_known(record)
     if isinstance(evidence, Probe):
         received = text_of(evidence.response.raw, tokens) or "nothing"
-        return Exchange(text_of(evidence.sent, tokens), received)
+        return EvidenceText(text_of(evidence.sent, tokens), received)
     answer = "the connection was closed"
     if evidence.answer is not None:
         answer = text_of(evidence.answer, tokens)
-    return Exchange(answer, text_of(evidence.head + evidence.body, tokens))
+    return EvidenceText(answer, text_of(evidence.head + evidence.body, tokens))
 
 
 def as_json(evidence: Evidence, record: RunRecord) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def json_document(report: CheckReport) -> dict[str, Any]:
         "would_play": report.playing.would_play,
         "findings": report.record.findings.in_words() if report.record.findings else "",
         "checks": [_check(result, report) for result in report.results],
-        "summary": {verdict.value: report.counts[verdict] for verdict in Verdict},
+        "summary": {verdict.value: report.counts[verdict] for verdict in CheckVerdict},
     }
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from league.features.kit.checks.outcome import Verdict
+from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.reports.evidence import full_text, sent_and_received
 from league.features.kit.reports.text import ROBUSTNESS, about, effort, summary
 from league.features.kit.runner import CheckReport
@@ -35,20 +35,20 @@ def _rendered(template: str, report: CheckReport) -> str:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     environment.filters |= {"marked": _marked, "breakable": _breakable, "plain": partial(escaped, keep="\n")}
-    warnings = report.of(Verdict.WARN)
+    warnings = report.of(CheckVerdict.WARN)
     return environment.get_template(template).render(
         report=report,
         summary=summary(report),
         about=about(report),
         sections=(
-            ("Failures", report.of(Verdict.FAIL)),
+            ("Failures", report.of(CheckVerdict.FAIL)),
             ("Warnings", [warning for warning in warnings if not warning.is_robustness]),
             (ROBUSTNESS, [warning for warning in warnings if warning.is_robustness]),
         ),
         sent_and_received=sent_and_received,
         full_text=full_text,
         effort=effort(report),
-        Verdict=Verdict,
+        Verdict=CheckVerdict,
     )
 
 

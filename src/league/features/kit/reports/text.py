@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from league.features.kit.checks.outcome import Evidence, Verdict, first_of
+from league.features.kit.checks.outcome import CheckVerdict, Evidence, first_of
 from league.features.kit.driver.conventions import DOCUMENTED
 from league.features.kit.driver.record import Probe, RunRecord
 from league.features.kit.reports.evidence import sent_and_received
@@ -26,19 +26,19 @@ def lines(report: CheckReport) -> Iterator[str]:
     """Return the whole report, line by line."""
     yield summary(report)
     yield from about(report)
-    for number, alike in enumerate(_by_fault(report.of(Verdict.FAIL)), 1):
+    for number, alike in enumerate(_by_fault(report.of(CheckVerdict.FAIL)), 1):
         yield ""
         yield from _failure(number, alike[0], report.record)
         yield from _more_like_it(alike)
-    yield from _warnings(report.of(Verdict.WARN))
+    yield from _warnings(report.of(CheckVerdict.WARN))
     yield ""
-    yield from _untestable(report.of(Verdict.UNTESTABLE))
+    yield from _untestable(report.of(CheckVerdict.UNTESTABLE))
     yield counts(report)
 
 
 def summary(report: CheckReport) -> str:
     """Say in one line whether the agent would play, and how many clauses it breaks."""
-    failures = len(report.of(Verdict.FAIL))
+    failures = len(report.of(CheckVerdict.FAIL))
     target = report.record.target
     clauses = "keeps every MUST that could be tested"
     if failures:
@@ -55,7 +55,7 @@ def summary(report: CheckReport) -> str:
 
 
 def counts(report: CheckReport) -> str:
-    numbers = ", ".join(f"{report.counts[verdict]} {verdict.value}" for verdict in Verdict)
+    numbers = ", ".join(f"{report.counts[verdict]} {verdict.value}" for verdict in CheckVerdict)
     return f"{numbers}; {effort(report)}"
 
 

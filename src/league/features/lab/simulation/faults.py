@@ -18,7 +18,7 @@ class Travel(Enum):
     LATE = "late"
 
 
-class Moment(Enum):
+class CrashPoint(Enum):
     """The moments at which a process may be killed."""
 
     ARRIVAL = "arrival"
@@ -40,7 +40,7 @@ KINDS = (
     "power cut",
     "cheating",
     "dishonest referee",
-    *(f"killed at {moment.value}" for moment in Moment),
+    *(f"killed at {moment.value}" for moment in CrashPoint),
 )
 """All kinds of faults, by the names they are excluded and counted under."""
 
@@ -87,7 +87,7 @@ class Faults:
         """Draw the seconds by which a late message is late."""
         return self.dice.choice((0.3, 2.0, 6.0, 12.0, 40.0)) * self.dice.uniform(0.8, 1.2)
 
-    def kills(self, moment: Moment) -> bool:
+    def kills(self, moment: CrashPoint) -> bool:
         """Decide whether a process dies here."""
         return self._counted(0.004, f"killed at {moment.value}")
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from league.gateway import forms
-from league.gateway.words import USUAL_PATH, Post
+from league.gateway.words import USUAL_PATH, HttpPost
 from league.letters import HttpReply
 from league.protocol.conventions import Convention
 from league.protocol.message.exchanges import EXCHANGES
@@ -53,7 +53,7 @@ class ForeignServer:
         """The process was killed: its sessions are over."""
         self._sessions.clear()
 
-    def answer(self, post: Post) -> HttpReply | None:
+    def answer(self, post: HttpPost) -> HttpReply | None:
         """Return what the server says itself; None if it hands the request to the machine."""
         if self.has_no_path and not post.url.endswith(USUAL_PATH):
             return HttpReply(404, b"Not Found")
@@ -65,7 +65,7 @@ class ForeignServer:
             return self._answer_mcp(call, post, is_known)
         return None if is_known else HttpReply(200, UNKNOWN_METHOD)
 
-    def _answer_mcp(self, call: RpcCall, post: Post, is_known: bool) -> HttpReply | None:
+    def _answer_mcp(self, call: RpcCall, post: HttpPost, is_known: bool) -> HttpReply | None:
         if call.method == "initialize":
             return self._open_session()
         if call.method == "notifications/initialized":
@@ -98,7 +98,7 @@ class ForeignServer:
         self._sessions.add(session.encode())
         return HttpReply(200, jsonrpc.encode_result(1, result), session=session)
 
-    def _is_in_session(self, post: Post) -> bool:
+    def _is_in_session(self, post: HttpPost) -> bool:
         after = post.headers.partition(_HEADER)[2]
         return after.partition(b"\r\n")[0] in self._sessions
 

@@ -20,7 +20,7 @@ from league.features.audit.promises.grounds.evidence import CallOutcome, Recorde
 from league.features.lab.simulation.faults import Travel
 from league.features.lab.simulation.misconduct.misbehaviour import MATCH_CALLS, Misanswer
 from league.gateway import forms
-from league.gateway.words import Exchange, Post
+from league.gateway.words import DialectCall, HttpPost
 from league.letters import HttpReply
 from league.machine import Failure, Ping
 from league.protocol.errors import PeerError
@@ -84,7 +84,7 @@ class _Calling:
     message: dict[str, Any]
     begun_at: float
     """All its requests count as sent then: they share one deadline."""
-    exchange: Exchange | None = None
+    exchange: DialectCall | None = None
     """None for a forged call, which has one request only."""
     heard: Heard | None = None
 
@@ -142,7 +142,7 @@ class Network:
         )
         self._send(calling, exchange.first, call.to.agent_id)
 
-    def _send(self, calling: _Calling, post: Post, agent_id: str) -> None:
+    def _send(self, calling: _Calling, post: HttpPost, agent_id: str) -> None:
         """Send one request of a call."""
         faults = self.world.faults
         agenda = self.world.agenda
@@ -227,7 +227,7 @@ class Network:
             self._newest_body = jsonrpc.encode_body(message)  # type: ignore[arg-type]
         return self._newest_body
 
-    def _arrive(self, delivery: _Delivery, post: Post) -> None:
+    def _arrive(self, delivery: _Delivery, post: HttpPost) -> None:
         receiver = delivery.receiver
         if not receiver.alive or self.world.culprits.fading.is_dark(receiver, delivery.record.message):
             if delivery.first:
@@ -320,12 +320,12 @@ class Network:
         else:
             self._step(delivery, calling.exchange, reply)
 
-    def _step(self, delivery: _Delivery, exchange: Exchange, reply: HttpReply) -> None:
+    def _step(self, delivery: _Delivery, exchange: DialectCall, reply: HttpReply) -> None:
         """Hand a reply to the caller, or send the next request that the receiver's words need."""
         record = delivery.record
         calling = delivery.calling
         result = exchange.step(reply)
-        if isinstance(result, Post):
+        if isinstance(result, HttpPost):
             record.answered(reply.body, self.world.agenda.now)
             # Nobody took this request, so it was no message: the promises are about the one that follows.
             record.message = {}

@@ -17,7 +17,7 @@ from league import letters
 from league.agent.pump import FLUSH_S, Actions, Call, Pump
 from league.events import Event
 from league.features.audit.promises.grounds.evidence import Recovery
-from league.features.lab.simulation.faults import Moment
+from league.features.lab.simulation.faults import CrashPoint
 from league.features.lab.simulation.foreign import UNKNOWN_METHOD, ForeignServer
 from league.gateway.giving import METHODS
 from league.gateway.words import Words
@@ -286,7 +286,7 @@ class Node:
         if self.world.agenda.now < frozen_until:
             self._later(frozen_until, retry)
             return False
-        return not self.world.may_be_killed(self, Moment.ARRIVAL)
+        return not self.world.may_be_killed(self, CrashPoint.ARRIVAL)
 
     def _later(self, moment: float, do: Callable[[], None]) -> None:
         generation = self.generation
@@ -349,7 +349,7 @@ class Node:
         )
 
     def _sync(self) -> None:
-        if self.world.may_be_killed(self, Moment.DECIDED):
+        if self.world.may_be_killed(self, CrashPoint.DECIDED):
             return
         process = self._process
         process.is_sync_planned = False
@@ -363,7 +363,7 @@ class Node:
             self._later(self.world.agenda.now + seconds, self._storage_back)
             return
         entries = self.journal.sync()
-        if not self.world.may_be_killed(self, Moment.DURABLE):
+        if not self.world.may_be_killed(self, CrashPoint.DURABLE):
             self._carry_out(process.pump.durable(entries - self.log.base))
 
     def _storage_back(self) -> None:

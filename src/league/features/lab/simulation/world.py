@@ -28,7 +28,7 @@ from league.events import (
 )
 from league.features.audit.promises.grounds.evidence import Evidence, SimulatorFacts
 from league.features.lab.simulation.agenda import EPOCH, Agenda
-from league.features.lab.simulation.faults import Faults, Moment
+from league.features.lab.simulation.faults import CrashPoint, Faults
 from league.features.lab.simulation.foreign import ForeignServer
 from league.features.lab.simulation.misconduct.cheats import Cheats
 from league.features.lab.simulation.misconduct.culprits import Culprits
@@ -332,7 +332,7 @@ class World:
 
     # --- faults -------------------------------------------------------------------------------------------------------
 
-    def may_be_killed(self, node: Node, moment: Moment) -> bool:
+    def may_be_killed(self, node: Node, moment: CrashPoint) -> bool:
         """Kill this process by chance, and return whether it died."""
         if not self.faults.kills(moment):
             return False

@@ -41,7 +41,7 @@ _INSTRUCTIONS: Final = {
 }
 
 
-class Question(NamedTuple):
+class OpenQuestion(NamedTuple):
     """Something that anybody may ask a role without a message of the protocol."""
 
     name: str
@@ -49,10 +49,10 @@ class Question(NamedTuple):
     schema: Object
 
 
-_QUESTIONS: Final[Mapping[Role, tuple[Question, ...]]] = {
+_QUESTIONS: Final[Mapping[Role, tuple[OpenQuestion, ...]]] = {
     Role.MANAGER: (
-        Question("get_standings", "Returns the standings of the league.", NO_ARGUMENTS),
-        Question(
+        OpenQuestion("get_standings", "Returns the standings of the league.", NO_ARGUMENTS),
+        OpenQuestion(
             "get_assigned_matches",
             "Returns the matches that a referee has to conduct.",
             taking(
@@ -62,14 +62,14 @@ _QUESTIONS: Final[Mapping[Role, tuple[Question, ...]]] = {
         ),
     ),
     Role.REFEREE: (
-        Question(
+        OpenQuestion(
             "get_match_state",
             "Returns the state of a match.",
             taking("match_id", match_id=string("the id of the match, such as R1M1")),
         ),
     ),
     Role.PLAYER: (
-        Question(
+        OpenQuestion(
             "get_player_state",
             "Returns what the player is doing.",
             taking(player_id=string("the id of the player")),

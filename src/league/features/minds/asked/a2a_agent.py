@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from league.features.minds.asked.transports import Answer, Document, Question, Trouble
+from league.features.minds.asked.transports import Answer, Document, MindQuestion, NoAnswer
 from league.terminal import CommandError
 
 if TYPE_CHECKING:
@@ -64,28 +64,28 @@ class AskedAgent:
             yield
         self._client = None
 
-    async def greet(self) -> Trouble | None:
+    async def greet(self) -> NoAnswer | None:
         """Fetch the card of the agent."""
         try:
             async with asyncio.timeout(CONNECT_S):
                 await self._connected()
-        except Exception as error:  # noqa: BLE001 - the package, and agents by others, raise whatever they like
+        except Exception as error:  # noqa: BLE001 - the package, and third-party agents, raise whatever they like
             return self._trouble("has no card that can be read", error)
         return None
 
-    def request(self, question: Question) -> Document:
+    def request(self, question: MindQuestion) -> Document:
         return {"a2a": question.prompt}
 
-    async def ask(self, document: Document, seconds: float) -> Answer | Trouble:
+    async def ask(self, document: Document, seconds: float) -> Answer | NoAnswer:
         try:
             async with asyncio.timeout(seconds):
                 return await self._asked(document["a2a"])
         except TimeoutError:
-            return Trouble("the A2A agent has not answered in time", is_late=True)
+            return NoAnswer("the A2A agent has not answered in time", is_late=True)
         except Exception as error:  # noqa: BLE001 - as above
             return self._trouble("cannot be asked", error)
 
-    async def _asked(self, prompt: str) -> Answer | Trouble:
+    async def _asked(self, prompt: str) -> Answer | NoAnswer:
         from a2a.helpers.proto_helpers import get_message_text, new_text_message
         from a2a.types import GetTaskRequest, Role, SendMessageRequest, TaskState
 
@@ -103,8 +103,8 @@ class AskedAgent:
             if task.status.state in (TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED):
                 return Answer(text, text)
             state = TaskState.Name(task.status.state)
-            return Trouble(f"the A2A agent ended its task with {state}: {text[:LONGEST_DETAIL]}", text)
-        return Trouble("the A2A agent sent nothing")
+            return NoAnswer(f"the A2A agent ended its task with {state}: {text[:LONGEST_DETAIL]}", text)
+        return NoAnswer("the A2A agent sent nothing")
 
     async def _connected(self) -> Client:
         from a2a.client import ClientConfig, create_client
@@ -114,11 +114,11 @@ class AskedAgent:
             self._client = await create_client(self._url, config)
         return self._client
 
-    def _trouble(self, what: str, error: Exception) -> Trouble:
+    def _trouble(self, what: str, error: Exception) -> NoAnswer:
         detail = f"the A2A agent at {self._url} {what}: {' '.join(str(error).split())[:LONGEST_DETAIL]}"
         if self._status in UNAUTHORIZED:
-            return Trouble(detail, is_final=True, advice=f"put its bearer token into {TOKEN_VARIABLE}")
-        return Trouble(detail)
+            return NoAnswer(detail, is_final=True, advice=f"put its bearer token into {TOKEN_VARIABLE}")
+        return NoAnswer(detail)
 
 
 def _text_of(task: Task) -> str:

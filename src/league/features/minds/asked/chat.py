@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from league.features.minds.asked.transports import REFUSAL, TOOL_CALL, Answer, Document, Question, Trouble, Usage
+from league.features.minds.asked.transports import REFUSAL, TOOL_CALL, Answer, Document, MindQuestion, NoAnswer, Usage
 from league.machine import Failure
 from league.protocol.endpoints import BadAddressError, parse
 from league.terminal import USAGE, CommandError, console
@@ -50,7 +50,7 @@ UNREADABLE_DOCUMENT: Final = (
 _KEY: Final = re.compile(r"[!-~]+")
 
 
-class Reply(NamedTuple):
+class ProviderReply(NamedTuple):
     """An HTTP answer of a provider."""
 
     status: int
@@ -65,7 +65,7 @@ class NoReply(NamedTuple):
     is_late: bool = False
 
 
-Post = Callable[[bytes, float], Awaitable[Reply | NoReply]]
+Post = Callable[[bytes, float], Awaitable[ProviderReply | NoReply]]
 """Posts a request to the provider, and waits this many seconds for its answer."""
 
 
@@ -97,24 +97,24 @@ class ChatCompletions:
     async def session(self) -> AsyncIterator[None]:
         yield
 
-    async def greet(self) -> Trouble | None:
-        document = self.request(Question([{"role": "user", "content": GREETING}], ()))
+    async def greet(self) -> NoAnswer | None:
+        document = self.request(MindQuestion([{"role": "user", "content": GREETING}], ()))
         reply = await self.ask(document, GREETING_S)
         if isinstance(reply, Answer):
             return None
         if reply.is_late:
-            return Trouble(f"the provider has not answered within {GREETING_S:g} s")
+            return NoAnswer(f"the provider has not answered within {GREETING_S:g} s")
         return reply
 
-    def request(self, question: Question) -> Document:
+    def request(self, question: MindQuestion) -> Document:
         document = {"model": self.model, "messages": list(question.messages), "stream": self._must_stream}
         return {**self._more, **document}
 
-    async def ask(self, document: Document, seconds: float) -> Answer | Trouble:
+    async def ask(self, document: Document, seconds: float) -> Answer | NoAnswer:
         body = msgspec.json.encode(document)
         reply = await self._post(body, seconds)
         if isinstance(reply, NoReply):
-            return Trouble(reply.detail, is_late=reply.is_late)
+            return NoAnswer(reply.detail, is_late=reply.is_late)
         # Some models answer in streams alone. The next request asks for one.
         if reply.status == 400 and "stream" in _sentence_in(reply.body) and not self._must_stream:
             self._must_stream = True
@@ -230,7 +230,7 @@ def _count(value: object) -> int | None:
     return None
 
 
-def trouble_in(reply: Reply) -> Trouble:
+def trouble_in(reply: ProviderReply) -> NoAnswer:
     """Say what is wrong with a reply that is no chat completion."""
     status = reply.status
     detail = f"the provider answered with status {status}"
@@ -239,7 +239,7 @@ def trouble_in(reply: Reply) -> Trouble:
     else:
         detail += f": {_sentence_in(reply.body)}"
     is_out_of_quota = status != OK and _is_out_of_quota(reply.body)
-    return Trouble(
+    return NoAnswer(
         detail,
         raw=reply.body.decode("utf-8", "replace"),
         is_final=is_out_of_quota or (300 <= status < 500 and status not in PASSING),
@@ -324,14 +324,14 @@ class ProviderOfModels(ChatCompletions):
         finally:
             await self._client.close()
 
-    async def greet(self) -> Trouble | None:
+    async def greet(self) -> NoAnswer | None:
         trouble = await super().greet()
         # A provider that wants a stream gets one in the second request.
         if trouble is not None and self._must_stream:
             return await super().greet()
         return trouble
 
-    async def _post_to_provider(self, body: bytes, seconds: float) -> Reply | NoReply:
+    async def _post_to_provider(self, body: bytes, seconds: float) -> ProviderReply | NoReply:
         assert self._client is not None, "the session has begun"
         headers = b""
         if self._key:
@@ -346,7 +346,7 @@ class ProviderOfModels(ChatCompletions):
         # Errors are shown to people, and may quote the key.
         if self._key and reply.status != OK:
             text = text.replace(self._key.encode(), b"***")
-        return Reply(reply.status, text, reply.retry_after)
+        return ProviderReply(reply.status, text, reply.retry_after)
 
     def _warn_if_unencrypted(self) -> None:
         ip = self._endpoint.ip

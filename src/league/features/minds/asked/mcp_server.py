@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from league.features.minds.asked.program import title_of, words_of
-from league.features.minds.asked.transports import Answer, Document, Question, Trouble
+from league.features.minds.asked.transports import Answer, Document, MindQuestion, NoAnswer
 from league.gateway.readers.tools import Tool, arguments, pick
 from league.protocol.wire.jsonrpc import NESTED_METHODS
 from league.terminal import CommandError
@@ -87,36 +87,36 @@ class AskedServer:
         finally:
             await self._drop()
 
-    async def greet(self) -> Trouble | None:
+    async def greet(self) -> NoAnswer | None:
         """Connect, and look for the tool."""
         try:
             async with asyncio.timeout(CONNECT_S * len(self._ways)):
                 await self._connected()
-        except Exception as error:  # noqa: BLE001 - the package, and servers by others, raise whatever they like
+        except Exception as error:  # noqa: BLE001 - the package, and third-party servers, raise whatever they like
             return self._trouble("the MCP server cannot be reached", error)
         try:
             for is_parity in (True, False):
                 self._tool_for(is_parity)
         except LookupError as error:
-            return Trouble(str(error.args[0]), advice="name one of them with --tool")
+            return NoAnswer(str(error.args[0]), advice="name one of them with --tool")
         return None
 
-    def request(self, question: Question) -> Document:
+    def request(self, question: MindQuestion) -> Document:
         # Before the first connection nobody knows the tools, so the question itself stands for the request.
         tool = Tool(self._named_tool)
         with suppress(LookupError):
             tool = self._tool_for(question.is_parity)
         return {"tool": tool.name, "arguments": arguments_for(tool, question)}
 
-    async def ask(self, document: Document, seconds: float) -> Answer | Trouble:
+    async def ask(self, document: Document, seconds: float) -> Answer | NoAnswer:
         try:
             async with asyncio.timeout(seconds):
                 client = await self._connected()
                 if not document["tool"]:
-                    return Trouble("the tools of the MCP server were not known yet", retry_after=0.0)
+                    return NoAnswer("the tools of the MCP server were not known yet", retry_after=0.0)
                 result = await client.call_tool(document["tool"], dict(document["arguments"]))
         except TimeoutError:
-            return Trouble("the MCP server has not answered in time", is_late=True)
+            return NoAnswer("the MCP server has not answered in time", is_late=True)
         except Exception as error:  # noqa: BLE001 - as above
             # The next question gets a new connection: whatever is wrong with this one, it goes with it.
             await self._drop()
@@ -125,15 +125,15 @@ class AskedServer:
         raw = result.model_dump_json(by_alias=True, exclude_none=True)
         text = text_in_result(msgspec.json.decode(raw))
         if result.is_error:
-            return Trouble(f"the tool {document['tool']} failed: {text[:LONGEST_DETAIL]}", raw)
+            return NoAnswer(f"the tool {document['tool']} failed: {text[:LONGEST_DETAIL]}", raw)
         return Answer(text, raw)
 
-    def _trouble(self, what: str, error: BaseException) -> Trouble:
+    def _trouble(self, what: str, error: BaseException) -> NoAnswer:
         # The package does not pass the status on.
         if self.status == UNAUTHORIZED:
             detail = f"{what}: it wants another token (status {UNAUTHORIZED})"
-            return Trouble(detail, is_final=True, advice=f"put its bearer token into {TOKEN_VARIABLE}")
-        return Trouble(f"{what}: {_words_of(error)}")
+            return NoAnswer(detail, is_final=True, advice=f"put its bearer token into {TOKEN_VARIABLE}")
+        return NoAnswer(f"{what}: {_words_of(error)}")
 
     def _tool_for(self, is_parity: bool) -> Tool:
         """Return the tool that answers a question. LookupError if it cannot be told from the others."""
@@ -276,7 +276,7 @@ def _words_of(error: BaseException) -> str:
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-def arguments_for(tool: Tool, question: Question) -> Document:
+def arguments_for(tool: Tool, question: MindQuestion) -> Document:
     """Return the arguments of a tool: the prompt, the options and fields of the referee's call, where it declares
     them."""
     fields = dict(question.fields)
@@ -297,7 +297,7 @@ def arguments_for(tool: Tool, question: Question) -> Document:
 
 
 def _kinds_at(place: Any) -> Iterator[str]:
-    """The types that a parameter declares (Any: a schema by others)."""
+    """The types that a parameter declares (Any: a third-party schema)."""
     if not isinstance(place, dict):
         return
     kind = place.get("type")

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from league.features.minds.asked.transports import Answer, Document, Question, Trouble
+from league.features.minds.asked.transports import Answer, Document, MindQuestion, NoAnswer
 from league.terminal import USAGE, CommandError
 
 LONGEST_LINE: Final = 1_048_576
@@ -67,18 +67,18 @@ class AnsweringProgram:
             self._processes.clear()
             self._free.clear()
 
-    async def greet(self) -> Trouble | None:
+    async def greet(self) -> NoAnswer | None:
         """Start the first process."""
         try:
             self._free.append(await self._start())
         except OSError as error:
-            return Trouble(f"{self._words[0]} cannot be started: {error.strerror}", advice="check the command")
+            return NoAnswer(f"{self._words[0]} cannot be started: {error.strerror}", advice="check the command")
         return None
 
-    def request(self, question: Question) -> Document:
+    def request(self, question: MindQuestion) -> Document:
         return {"prompt": question.prompt, "options": list(question.options)}
 
-    async def ask(self, document: Document, seconds: float) -> Answer | Trouble:
+    async def ask(self, document: Document, seconds: float) -> Answer | NoAnswer:
         process = None
         is_usable = False
         try:
@@ -87,12 +87,12 @@ class AnsweringProgram:
                 line = await _ask(process, document)
             is_usable = line.endswith(b"\n")
             if not line:
-                return Trouble(f"{self.model} ended without an answer (status {await _status(process)})")
+                return NoAnswer(f"{self.model} ended without an answer (status {await _status(process)})")
         except TimeoutError:
-            return Trouble(f"{self.model} has not answered in time", is_late=True)
+            return NoAnswer(f"{self.model} has not answered in time", is_late=True)
         except (OSError, ValueError) as error:
             # ValueError: the line is longer than we read.
-            return Trouble(f"{self.model} cannot be asked: {error}")
+            return NoAnswer(f"{self.model} cannot be asked: {error}")
         finally:
             # Also if we are cancelled, because the referee has given up.
             if process is not None:

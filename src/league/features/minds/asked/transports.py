@@ -1,7 +1,7 @@
 """What an asking player asks through: a provider of models, a program, or an MCP server.
 
 A transport writes a question as the JSON document that it sends (`request`), and sends it (`ask`). What comes back is
-an `Answer` or a `Trouble`. Nothing here knows about games, turns or leagues beyond what a question contains, and no
+an `Answer` or a `NoAnswer`. Nothing here knows about games, turns or leagues beyond what a question contains, and no
 document contains a credential: documents are recorded, and they are the keys of the cache.
 """
 
@@ -29,7 +29,7 @@ PROVIDER_FAILURE: Final = "provider_failure"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class MindQuestion:
     """What is asked: the conversation so far, and facts for servers that want them one by one."""
 
     messages: Sequence[Message]
@@ -74,7 +74,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class NoAnswer:
     """Why there is no answer."""
 
     detail: str
@@ -107,10 +107,10 @@ class Transport(Protocol):
     def session(self) -> AbstractAsyncContextManager[None]:
         """Be ready to ask, as long as this lasts."""
 
-    async def greet(self) -> Trouble | None:
+    async def greet(self) -> NoAnswer | None:
         """Ask for nothing in particular, before the first match. A trouble with an advice will not pass."""
 
-    def request(self, question: Question) -> Document: ...
+    def request(self, question: MindQuestion) -> Document: ...
 
-    async def ask(self, document: Document, seconds: float) -> Answer | Trouble:
+    async def ask(self, document: Document, seconds: float) -> Answer | NoAnswer:
         """Send a document and wait this many seconds for an answer."""

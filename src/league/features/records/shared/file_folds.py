@@ -28,11 +28,11 @@ from league import events as e
 from league.features.records.match_facts import points_of, reported_choices
 from league.features.records.shared import shared_files
 from league.features.records.shared.shared_files import (
+    AgentEvent,
     File,
     FinalStanding,
     MatchAccount,
     PastRow,
-    RecordedEvent,
     RecordedLetter,
 )
 from league.games import registry
@@ -190,7 +190,7 @@ class _Accounts:
     """The events and letters about each match in all journals, with the agents that recorded them."""
 
     def __init__(self, journals: Journals) -> None:
-        self.events: dict[str, list[RecordedEvent]] = {}
+        self.events: dict[str, list[AgentEvent]] = {}
         self.letters: dict[str, list[RecordedLetter]] = {}
         self._referees = journals.referees
         self._add(MANAGER, journals.manager)
@@ -204,7 +204,7 @@ class _Accounts:
         for event in events:
             match_id = getattr(event, "match_id", None)
             if isinstance(match_id, str):
-                self.events.setdefault(match_id, []).append(RecordedEvent(by, event))
+                self.events.setdefault(match_id, []).append(AgentEvent(by, event))
 
     def remarks_of(self, referee_id: str | None) -> tuple[str, ...]:
         """What the transcript of a referee says about itself."""
@@ -343,7 +343,7 @@ class _RefereeFiles:
             referee_id=self._referee_id,
             status=played.ended or "RUNNING",
             result=played.result,
-            events=[RecordedEvent(self._referee_id, event) for event in played.events],
+            events=[AgentEvent(self._referee_id, event) for event in played.events],
             letters=letters,
             remarks=tuple(remarks),
         )

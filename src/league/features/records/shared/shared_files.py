@@ -101,7 +101,7 @@ def standings_file(manager: LeagueManager, newest: float) -> File:
 # --- a referee's ------------------------------------------------------------------------------------------------------
 
 
-class RecordedEvent(NamedTuple):
+class AgentEvent(NamedTuple):
     """An event and the agent that recorded it."""
 
     by: str
@@ -128,7 +128,7 @@ class MatchAccount:
     attempt: int
     status: str
     result: Object | None
-    events: Sequence[RecordedEvent]
+    events: Sequence[AgentEvent]
     letters: Sequence[RecordedLetter]
     remarks: tuple[str, ...] = ()
     """What is missing, and why."""
@@ -174,7 +174,7 @@ def _remarks(account: MatchAccount) -> Iterable[str]:
         yield TOO_MANY
 
 
-def _event(recorded: RecordedEvent, is_over: bool) -> Object:
+def _event(recorded: AgentEvent, is_over: bool) -> Object:
     event = recorded.event
     left_out = _LEFT_OUT
     # While a match is played nobody may read a choice here.

@@ -40,7 +40,7 @@ TIE: Final = -1
 """The places of seat and tie in a point."""
 
 
-class Expected(NamedTuple):
+class Expectation(NamedTuple):
     """The expectation for one match of every pair."""
 
     lead: Array
@@ -111,13 +111,13 @@ def _margins(x: Array) -> Array:
     return np.asarray(margins)
 
 
-def _expected(x: Array) -> Expected:
+def _expected(x: Array) -> Expectation:
     margin = _margins(x)
     tie = np.exp(x[TIE])
     total = 2 * np.cosh(margin) + tie
     lead = 2 * np.sinh(margin) / total
     draw = tie / total
-    return Expected(lead, draw)
+    return Expectation(lead, draw)
 
 
 def _by_player(pairs: Array) -> Array:
@@ -230,7 +230,7 @@ class Peak(NamedTuple):
         return np.asarray(self.point + distances.T)
 
 
-class Explanation(NamedTuple):
+class SpreadFit(NamedTuple):
     """What the results say if the strengths have this spread."""
 
     spread: float
@@ -239,7 +239,7 @@ class Explanation(NamedTuple):
     peak: Peak
 
 
-def explanations(encounters: Encounters) -> list[Explanation]:
+def explanations(encounters: Encounters) -> list[SpreadFit]:
     """Explain the results by each of the spreads that are tried."""
     n = len(encounters.played)
     differences = n - len(set(groups(encounters.played)))
@@ -255,7 +255,7 @@ def explanations(encounters: Encounters) -> list[Explanation]:
         # The spreads that are tried are evenly spaced on a logarithmic scale: hence one logarithm less.
         scale = (differences - 1) * np.log(spread)
         expectation = (spread / STRENGTH_SPREAD) ** 2 / 2
-        explanation = Explanation(
+        explanation = SpreadFit(
             spread=float(spread),
             evidence=float(evidence - scale - expectation),
             peak=peak,
@@ -269,7 +269,7 @@ def _peak(encounters: Encounters, expected: Prior, point: Array) -> Peak:
     return Peak(point, np.linalg.cholesky(precision))
 
 
-def estimate(encounters: Encounters, tried: Sequence[Explanation]) -> Peak:
+def estimate(encounters: Encounters, tried: Sequence[SpreadFit]) -> Peak:
     """Return the most likely point with its uncertainty, with a prior that hardly pulls anybody to the average."""
     best = max(tried, key=lambda explanation: explanation.evidence)
     spread = max(LEAST_SPREAD, WIDER * best.spread)
@@ -279,7 +279,7 @@ def estimate(encounters: Encounters, tried: Sequence[Explanation]) -> Peak:
 
 
 def posterior(
-    tried: Sequence[Explanation],
+    tried: Sequence[SpreadFit],
     draws: int,
     chance: np.random.Generator,
 ) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.features.statistics.findings import Interval, PlayerPoints, Record
+from league.features.statistics.findings import Interval, PlayerPoints, PlayerRecord
 from league.features.statistics.methods import strata
 from league.features.statistics.methods.chance import SURE, coin_tosses, holm, no_lead
 from league.features.statistics.observations import Observations
@@ -85,7 +85,7 @@ def margin_table(observations: Observations) -> tuple[PlayerPoints, ...]:
     return best_first(rows)
 
 
-def _row(record: Record, p_value: float) -> PlayerPoints:
+def _row(record: PlayerRecord, p_value: float) -> PlayerPoints:
     results = (record.wins, record.draws, record.losses)
     return PlayerPoints(
         record=record,

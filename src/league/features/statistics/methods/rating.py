@@ -16,9 +16,9 @@ from league.features.statistics.findings import (
     Neighbours,
     OpenInterval,
     PlayerRating,
+    PlayerRecord,
     RankRange,
     RatingTable,
-    Record,
 )
 from league.features.statistics.methods import davidson
 from league.features.statistics.methods.chance import SURE
@@ -69,7 +69,7 @@ def rating_table(observations: Observations) -> RatingTable:
     )
 
 
-def _without_match(record: Record) -> PlayerRating:
+def _without_match(record: PlayerRecord) -> PlayerRating:
     return PlayerRating(
         record=record,
         rating=None,
@@ -109,7 +109,7 @@ class _Estimate(NamedTuple):
         half = BOTH_SIDES * self.deviation
         return self.value - half, self.value + half
 
-    def interval(self, record: Record) -> OpenInterval:
+    def interval(self, record: PlayerRecord) -> OpenInterval:
         """Return the interval of a rating. It has no end on the side where the results set no limit."""
         reach = ONE_SIDE * self.deviation
         if record.played == record.wins:
@@ -122,7 +122,7 @@ class _Estimate(NamedTuple):
 class _Field:
     """The players of a league: estimates of their strengths, and draws of all strengths together."""
 
-    def __init__(self, records: Sequence[Record], encounters: Encounters) -> None:
+    def __init__(self, records: Sequence[PlayerRecord], encounters: Encounters) -> None:
         self._records = records
         self.group = davidson.groups(encounters.played)
         tried = davidson.explanations(encounters)
