@@ -133,7 +133,8 @@ def test_a_model_that_takes_too_long_is_slow_and_no_outage() -> None:
     REFUSED, ProviderReply(500, b"oops"), ProviderReply(503, b""),
     ProviderReply(200, b'{"choic'), ProviderReply(200, b"[" * 1_000_000), ProviderReply(500, b"[" * 1_000_000),
     ProviderReply(200, b"[]"), ProviderReply(200, b'{"choices": []}'),
-    ProviderReply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'), ProviderReply(500, b'{"error": "\xff"}'),
+    ProviderReply(200, b'{"choices": [{"message": {"content": "ev\xff\xfeen"}}]}'),
+    ProviderReply(500, b'{"error": "\xff"}'),
 ])  # fmt: skip
 def test_when_the_provider_fails_until_the_time_is_over_the_player_declines(failure: ProviderReply | NoReply) -> None:
     script = Script(failure)
@@ -179,7 +180,8 @@ def test_an_outage_after_an_answer_that_could_not_be_read_is_an_outage() -> None
 
 @pytest.mark.parametrize("failure", [
     ProviderReply(401, b'{"error": {"message": "no key"}}'),
-    ProviderReply(401, b""), ProviderReply(400, b""), ProviderReply(402, b""), ProviderReply(403, b""), ProviderReply(404, b""), ProviderReply(301, b""),
+    ProviderReply(401, b""), ProviderReply(400, b""), ProviderReply(402, b""), ProviderReply(403, b""),
+    ProviderReply(404, b""), ProviderReply(301, b""),
     ProviderReply(429, b'{"error": {"message": "pay first", "code": "insufficient_quota"}}', 3.0),
     ProviderReply(429, b'{"error": {"message": "pay first", "type": "insufficient_quota", "code": null}}'),
 ])  # fmt: skip

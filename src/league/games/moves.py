@@ -35,7 +35,7 @@ LARGEST_BARE_LIST: Final = 6_000
 LONGEST_HISTORY: Final = 400
 """Maximum number of steps in a public history; the oldest are left out first."""
 SHORT_HISTORY: Final = 50
-"""The number of steps that fit into every question. A longer history has as many of them as fit into LARGEST_QUESTION."""
+"""The number of steps that fit into every question. A longer history has as many as fit into LARGEST_QUESTION."""
 LARGEST_QUESTION: Final = 8_000
 
 

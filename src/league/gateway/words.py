@@ -1,7 +1,7 @@
 """Words: how one call is made in the words that a third-party agent knows. Without I/O; shell and simulator run it.
 
-One call may take several requests. `Words` remembers, for each endpoint, what was found out; an `DialectCall` is one call:
-its runner sends the first request, hands each reply to `step`, and gets another request or the reply that counts:
+One call may take several requests. `Words` remembers, for each endpoint, what was found out; a `DialectCall` is one
+call: its runner sends the first request, hands each reply to `step`, and gets another request or the reply that counts:
 
     usual request ──▶ "no such method": the other names of the method, one after the other
           ├────────▶ 404 or 405 at an endpoint without a path: the same request at the usual path

@@ -25,8 +25,6 @@ LABEL: Final = "label"
 BOLD: Final = "bold"
 LAST_LINE: Final = "last_line"
 """The rules."""
-_CLOSED: Final = (JSON, TAG, BOXED)
-"""Marks with an end: what they hold is whole even in an answer that was cut off."""
 
 _THOUGHTS: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _REST_OF_THOUGHTS: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)

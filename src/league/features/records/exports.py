@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -50,8 +50,6 @@ _GRADE_COLUMNS: Final = (
 )  # fmt: skip
 
 Files = Iterator[File]
-Export = Callable[[LeagueManager, Journals], Files]
-"""Writes a league in one format."""
 
 
 def shared(manager: LeagueManager, journals: Journals) -> Files:

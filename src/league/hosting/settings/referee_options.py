@@ -56,7 +56,7 @@ class RefereeOptions(MemberOptions):
     trust: Literal["tokens", "class"] = option(
         TEXT,
         "tokens",
-        "what proves under a third-party manager who sent an answer: tokens and the conversation_id of the call; or, for "
-        "players that show neither, also the address it came from",
+        "what proves under a third-party manager who sent an answer: tokens and the conversation_id of the call; or, "
+        "for players that show neither, also the address it came from",
         choices=("tokens", "class"),
     )

@@ -355,8 +355,8 @@ class Assignments(ManagerPart):
         is_repeated: bool = False,
     ) -> None:
         """Dispatch matches to one referee. Our referees get all of them at once."""
-        # Third-party referees may not keep a queue. They get what they can play at a time, and the next match when one is
-        # reported.
+        # Third-party referees may not keep a queue. They get what they can play at a time, and the next match when one
+        # is reported.
         if not self.leases.is_ours(referee.agent_id):
             room = self._room(referee)
             if len(matches) > room:

@@ -40,11 +40,6 @@ def deriver(token: str) -> str:
     return hashlib.sha256(b"derive\0" + token.encode()).hexdigest()
 
 
-def key_digest(token: str) -> str:
-    """SHA-256 of K. The journal holds it, so that nobody can exchange K, which is kept beside the journal."""
-    return hashlib.sha256(bytes.fromhex(deriver(token))).hexdigest()
-
-
 @lru_cache(maxsize=REMEMBERED)
 def derive(
     key: str,

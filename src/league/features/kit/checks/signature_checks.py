@@ -21,7 +21,6 @@ from league.protocol.signing.keys import is_signed, statement_bytes
 REPEATED = {"call": "call again", "call to be corrected": "corrected call"}
 """Calls that came more than once; GAME_ERROR came between those of the second kind."""
 OPTIONS = ("even", "odd")
-SIGNATURE_BYTES = 64
 
 
 # --- signing ----------------------------------------------------------------------------------------------------------
