@@ -651,7 +651,7 @@ BUGS = (
     Bug(
         "a match that the manager decided is decided again",
         "manager/season/scoring.py",
-        "            self.assignments.forget(match.match_id)\n            self.draws.decide(match, now)\n",
+        "            self.assignments.forget_match(match.match_id)\n            self.draws.decide(match, now)\n",
         "            self.draws.decide(match, now)\n",
         stateful="../unit/manager/test_draws.py",
     ),

@@ -146,7 +146,7 @@ class Book(Protocol):
     def apply(self, event: Event) -> None:
         """Make an event of the journal true."""
 
-    def forget(self, endpoint: str) -> None:
+    def forget_endpoint(self, endpoint: str) -> None:
         """Somebody else may be at this endpoint by now."""
 
     def probe(self, role: str, game_type: str) -> Ping:
@@ -199,7 +199,7 @@ class PlainBook:
     def apply(self, event: Event) -> None:
         pass
 
-    def forget(self, endpoint: str) -> None:
+    def forget_endpoint(self, endpoint: str) -> None:
         pass
 
     def probe(self, role: str, game_type: str) -> Ping:

@@ -248,7 +248,7 @@ class PeerBook:
                 self._learned.clear()
             self._learned[MANAGER] = convention_of(event.convention)
 
-    def forget(self, endpoint: str) -> None:
+    def forget_endpoint(self, endpoint: str) -> None:
         self._learned.pop(endpoint, None)
 
     def probe(self, role: str, game_type: str) -> Ping:

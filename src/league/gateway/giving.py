@@ -114,7 +114,7 @@ class GatewayGiving:
             return list(METHODS)
         return sorted(METHODS, key=lambda method: method != referee.as_referee.dispatch_method)
 
-    def forget(self, match_id: str) -> None:
+    def forget_match(self, match_id: str) -> None:
         self._gifts.pop(match_id, None)
         self._context.timers.clear(("dispatch", match_id))
 

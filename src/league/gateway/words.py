@@ -181,7 +181,7 @@ class Words:
         if words is not None and not words.names and not words.url:
             del self.endpoints[endpoint]
 
-    def forget(self, endpoint: str, tried: Iterable[Tool]) -> None:
+    def forget_names(self, endpoint: str, tried: Iterable[Tool]) -> None:
         """No name worked. If one of them did before, somebody else answers there now."""
         words = self.endpoints.get(endpoint)
         if words is None:
@@ -253,7 +253,7 @@ class _Call:
             if not is_unknown(reply.body):
                 self._words.learn(endpoint).names[self._to.convention, message.type] = name
                 return reply
-        self._words.forget(endpoint, names)
+        self._words.forget_names(endpoint, names)
         return reply
 
     def _candidates(self, message_type: str) -> tuple[Tool, ...]:

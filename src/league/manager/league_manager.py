@@ -146,7 +146,7 @@ class AgentRequests(ManagerPart):
     scoring: Scorekeeper
     address_reports: AddressReports
 
-    def take(self, letter: Letter, read: Unsealed, now: float) -> None:
+    def take_message(self, letter: Letter, read: Unsealed, now: float) -> None:
         """Take a message. PeerError refuses it."""
         if read.message_type in REGISTRATIONS:
             self.registration.register(letter, read, now)
@@ -162,11 +162,11 @@ class AgentRequests(ManagerPart):
         if read.message_type == "LEAGUE_QUERY":
             self.context.reply(letter, self.queries.answer(read, sender, now))
         elif read.message_type == "DRAW_REQUEST":
-            self.draws.take(letter, read, member, now)
+            self.draws.answer_request(letter, read, member, now)
         elif read.message_type == "MATCH_TROUBLE":
-            self.patience.take(letter, read, member, now)
+            self.patience.take_trouble(letter, read, member, now)
         else:
-            self.scoring.take(letter, read, member, now)
+            self.scoring.take_report(letter, read, member, now)
 
     def _authenticated(self, letter: Letter, read: Unsealed, now: float) -> Authenticated | None:
         """Return the sender of a request; None for a report without a token that the league takes by its address."""
@@ -180,7 +180,7 @@ class AgentRequests(ManagerPart):
             if read.message_type != "MATCH_RESULT_REPORT":
                 raise
             try:
-                self.address_reports.take(letter, read, error, now)
+                self.address_reports.take_report(letter, read, error, now)
             except PeerError as refusal:
                 self.scoring.refused_unproven(refusal, read, letter.origin, now)
                 raise
@@ -531,9 +531,9 @@ class LeagueManager(RoleMachine):
     def _requested(self, letter: Letter, now: float) -> None:
         content = letter.content
         if isinstance(content, Unsealed):
-            self._requests.take(letter, content, now)
+            self._requests.take_message(letter, content, now)
         elif isinstance(content, MatchNews):
-            self.live.take(letter, content)
+            self.live.take_news(letter, content)
         elif isinstance(content, Ping):
             self._reply(letter, Pong())
         elif isinstance(content, Operate):

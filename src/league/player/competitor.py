@@ -361,7 +361,7 @@ class Competitor(RoleMachine):
     def _leave_league(self, now: float) -> None:
         """Drop what belongs to our league: the manager has begun another one."""
         self._choices.drop_all("E031", "another league has begun")
-        self._league.forget()
+        self._league.forget_league()
 
     # --- requests -----------------------------------------------------------------------------------------------------
 

@@ -220,7 +220,7 @@ class ManagerMessages:
         self._memory = context.memory
         self._queries = queries
 
-    def forget(self) -> None:
+    def forget_league(self) -> None:
         """Forget what the manager said: we are in another league."""
         self.announcement = None
         self.standings = None

@@ -190,7 +190,7 @@ def _check(announced: AnnouncedMatch) -> None:
         raise PeerError("E027", problems, {"supported_games": games})
 
 
-def take(
+def take_announcement(
     announcement: RoundAnnouncement,
     announced: AnnouncedMatch,
     round_name: str,

@@ -113,7 +113,7 @@ class RefereeDesk(RoleMachine):
         settings = settings or RefereeSettings()
         book = open_book(self._happened, lambda: settings.is_strict)
         # Somebody else may be where a player did not join: the next invitation finds out anew.
-        self._docket = Docket(on_absent=book.forget, opening=settings.opening)
+        self._docket = Docket(on_absent=book.forget_endpoint, opening=settings.opening)
         context = self._referee = RefereeContext(
             self._calls,
             self._timers,
@@ -325,7 +325,7 @@ class RefereeDesk(RoleMachine):
     def _answer(self, read: Unsealed, letter: Letter, now: float) -> Message | Acknowledged:
         if read.message_type in REPLY_TYPES:
             posted = posted_answers.Posted(read, letter.origin, letter.convention)
-            posted_answers.take(posted, self._referee, self._conducts, now)
+            posted_answers.take_answer(posted, self._referee, self._conducts, now)
             return Acknowledged()
         if read.message_type is not None and read.message_type not in ACKS:
             raise PeerError("E036", f"a referee does not accept {read.message_type}")
@@ -381,7 +381,7 @@ class RefereeDesk(RoleMachine):
             raise PeerError("E031", "the league is over")
         for announced in new:
             # An attempt that nobody waits for any more must not go on beside the new one.
-            dropped = assigned_matches.take(announcement, announced, round_name, self._referee, now)
+            dropped = assigned_matches.take_announcement(announcement, announced, round_name, self._referee, now)
             if dropped is not None:
                 self._stop(dropped.match_id)
         if self._referee.settings.ask_standings or not all(map(assigned_matches.has_standings, new)):
@@ -447,7 +447,7 @@ class RefereeDesk(RoleMachine):
     def _leave_league(self, now: float) -> None:
         """Forget the league, because our manager has begun another one."""
         self._drop_all("another league has begun", now)
-        self._records.forget()
+        self._records.forget_league()
 
     def _drop_all(self, why: str, now: float) -> None:
         self._guest.end()

@@ -52,7 +52,7 @@ class Records:
             self._asked.add((league_id, round_id))
             self._query(league_id, now)
 
-    def forget(self) -> None:
+    def forget_league(self) -> None:
         """Forget everything: we are in another league."""
         self._rows.clear()
         self._asked.clear()

@@ -99,7 +99,7 @@ def test_the_convention_that_a_player_understood_is_journalled_once_and_found_ag
     assert journal.book.conventions.get(HERE) is Convention.NESTED
     assert journal.book.snapshot() == {HERE: "NESTED"}
     assert journal.line().is_proven
-    journal.book.forget(HERE)
+    journal.book.forget_endpoint(HERE)
     assert not journal.line().is_proven
 
 

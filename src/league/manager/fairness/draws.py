@@ -60,7 +60,7 @@ class SharedDraws(ManagerPart):
 
     # --- DRAW_REQUEST -------------------------------------------------------------------------------------------------
 
-    def take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
+    def answer_request(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Answer DRAW_REQUEST. PeerError refuses it."""
         self.context.check_league(read)
         request = read.open()

@@ -160,7 +160,7 @@ class Patience(ManagerPart):
 
     # --- the question -------------------------------------------------------------------------------------------------
 
-    def take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
+    def take_trouble(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Take the question of an authenticated sender. PeerError refuses it."""
         asked = self._read(read, referee)
         match = self._match_of(asked, referee)

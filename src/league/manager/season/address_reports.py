@@ -38,7 +38,7 @@ class AddressReports(ManagerPart):
     has_shown_token: Callable[[Member], bool]
     """Tells whether a member has shown a token in this life of the process."""
 
-    def take(self, letter: Letter, read: Unsealed, error: PeerError, now: float) -> None:
+    def take_report(self, letter: Letter, read: Unsealed, error: PeerError, now: float) -> None:
         """Take a report whose sender showed no token. `error` is why it would be refused, and is raised if it is."""
         match = self._ledger.matches.get(str(read.field("match_id")))
         if match is None or match.referee_id is None or read.field("auth_token"):

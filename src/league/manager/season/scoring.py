@@ -106,7 +106,7 @@ class Scorekeeper(ManagerPart):
     proofs: Proofs
     draws: SharedDraws
 
-    def take(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
+    def take_report(self, letter: Letter, read: Unsealed, referee: Member, now: float) -> None:
         """Take the report of an authenticated sender. PeerError refuses it."""
         try:
             report = self._read(read, referee, now)
@@ -145,7 +145,7 @@ class Scorekeeper(ManagerPart):
             raise self._already_reported(match, match.result, report, details, now, origin)
         if self.draws.contradicts(match, details, referee, now):
             # Nobody plays it any more, so its lease must not run out and decide it again.
-            self.assignments.forget(match.match_id)
+            self.assignments.forget_match(match.match_id)
             self.draws.decide(match, now)
             detail = f"the report contradicts the draw of {match.match_id}"
             raise PeerError("E040", detail, {"match_id": match.match_id})
@@ -351,7 +351,7 @@ class Scorekeeper(ManagerPart):
             by_margin=judgement.by_margin,
             origin=origin,
         )
-        self.assignments.forget(match.match_id)
+        self.assignments.forget_match(match.match_id)
         self.context.happened(result)
         self.proofs.accepted(match, now)
         self._suspend_or_recover(match, now)

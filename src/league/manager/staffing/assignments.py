@@ -485,9 +485,9 @@ class Assignments(ManagerPart):
         held = self._ledger.held_by(referee.agent_id)
         return all(map(self.dispatches.has_arrived, held))
 
-    def forget(self, match_id: str) -> None:
+    def forget_match(self, match_id: str) -> None:
         """Forget a match that is no longer in play."""
-        self.dispatches.forget(match_id)
+        self.dispatches.forget_match(match_id)
         self.leases.end(match_id)
 
     def reassign(self, now: float) -> None:
@@ -552,7 +552,7 @@ class Assignments(ManagerPart):
         """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
-        self.forget(match.match_id)
+        self.forget_match(match.match_id)
         if self.draws.is_decided(match):
             # The match is decided: everything that decides it was handed in before its referee was lost.
             self.draws.decide(match, now)

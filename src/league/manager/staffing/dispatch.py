@@ -118,7 +118,7 @@ class Giving(Protocol):
     def taken_away(self, referee_id: str) -> None:
         """A match was taken away from this referee: what it did before does not hold any more."""
 
-    def forget(self, match_id: str) -> None:
+    def forget_match(self, match_id: str) -> None:
         """The match is no longer in play."""
 
 
@@ -179,11 +179,11 @@ class Dispatches(ManagerPart):
         if not self.giving.begin(referee, dispatches, now, again=again):
             self.announce(referee, dispatches, now)
 
-    def forget(self, match_id: str) -> None:
+    def forget_match(self, match_id: str) -> None:
         """Forget a match that is no longer in play."""
         self._open.pop(match_id, None)
         self._missed_reminder.discard(match_id)
-        self.giving.forget(match_id)
+        self.giving.forget_match(match_id)
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
@@ -394,5 +394,5 @@ class AnnouncingOnly:
     def taken_away(self, referee_id: str) -> None:
         pass
 
-    def forget(self, match_id: str) -> None:
+    def forget_match(self, match_id: str) -> None:
         pass

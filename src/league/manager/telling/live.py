@@ -72,7 +72,7 @@ class LiveMatches(ManagerPart):
         if self._until:
             self.context.timers.set("live", now + LOOK_S, self._look)
 
-    def take(self, letter: Letter, news: MatchNews) -> None:
+    def take_news(self, letter: Letter, news: MatchNews) -> None:
         """Take the news of a referee about a match that it plays. PeerError refuses them."""
         if not news.token:
             raise PeerError("E011", "auth_token is missing")

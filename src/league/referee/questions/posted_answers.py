@@ -39,7 +39,7 @@ class Posted(NamedTuple):
     convention: Convention
 
 
-def take(
+def take_answer(
     posted: Posted,
     context: RefereeContext,
     open_matches: Mapping[str, Conduct],
