@@ -48,7 +48,8 @@ READERS = ("verify", "replay", "standings --journal", "schedule --journal", "exp
 
 DYING = """
 import os, signal, sqlite3, sys
-from league.storage import formats, journal_files
+from league.storage import formats
+from league.storage.files import journal_files
 from league.storage.files.sqlite import SqliteJournal
 
 def die(*_):
