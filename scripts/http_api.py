@@ -195,6 +195,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "agents": Field(many(ref("Agent")), "all registered agents"),
         "not_answering": Field(many(ref("Silence")), "agents that did not answer the manager's last calls"),
         "applicants": Field(many(ref("Applicant")), "agents that wait for `league approve`"),
+        "approved": Field(many(ref("Applicant")), "agents that were approved and have not registered since"),
         "rejected": Field(many(ref("Applicant")), "agents that `league reject` turned away"),
         "refused": Field(
             many(ref("RefusedRequest")), "registrations, reports, stolen tokens and answers that were refused"

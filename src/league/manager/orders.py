@@ -63,10 +63,7 @@ class OperatorOrders(ManagerPart):
         referees = self._ledger.roster.count("referee")
         if players < FEWEST_PLAYERS or referees < FEWEST_REFEREES:
             need = f"a league needs {FEWEST_PLAYERS} players and {FEWEST_REFEREES} referee"
-            raise PeerError(
-                "E023",
-                f"{need}; there are {players} players and {referees} referees",
-            )
+            raise PeerError("E023", f"{need}; it has {players} and {referees}")
         self._carried_out(order, now)
 
     def _pause(self, order: Operate, now: float) -> None:

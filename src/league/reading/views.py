@@ -188,6 +188,7 @@ def agents(manager: LeagueManager) -> Object:
             for agent_id, since in manager.not_answering().items()
         ],
         "applicants": [fields(applicant, _APPLICANT) for applicant in applicants.waiting],
+        "approved": [fields(applicant, _APPLICANT) for applicant in applicants.approved],
         "rejected": [fields(applicant, _APPLICANT) for applicant in applicants.rejected],
         "refused": [fields(refusal, _REFUSED) for refusal in ledger.irregularities.refusals],
     }

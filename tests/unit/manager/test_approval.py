@@ -171,6 +171,35 @@ def test_a_name_cannot_stand_in_for_the_id_of_another() -> None:
 
 
 @pytest.mark.requirement("REGISTER.comes_back")
+@pytest.mark.requirement("REGISTER.numbered_name")
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_approval_survives_the_number_that_a_name_gets(answers: bool) -> None:
+    league = by_approval(players=4)
+    league.holders_answer = answers
+    for number in (1, 2):
+        league.register("player", number, display_name="Ann")
+    for applicant in ("A01", "A02"):
+        league.operate("approve", applicant)
+    for number in (1, 2):
+        assert code_of(league.register("player", number, display_name="Ann")) == ""
+    assert [member.name.display_name for member in league.manager.ledger.roster.of_role("player")] == ["Ann", "Ann 2"]
+    assert list(league.manager.ledger.roster.applicants.approved) == []
+
+
+def test_an_applicant_that_came_with_a_taken_name_is_listed_once() -> None:
+    league = by_approval(players=4)
+    league.holders_answer = True
+    league.register("player", 1, display_name="Ann")
+    league.operate("approve", "A01")
+    league.register("player", 1, display_name="Ann")
+    for _ in range(3):
+        assert code_of(league.register("player", 2, display_name="Ann")) == "E043"
+    assert listed(league) == [("A02", "Ann 2")]
+    league.operate("approve", "A02")
+    assert [applicant["applicant_id"] for applicant in views.agents(league.manager)["approved"]] == ["A02"]
+    assert code_of(league.register("player", 2, display_name="Ann")) == ""
+
+
 def test_an_approval_is_good_for_one_registration() -> None:
     league = by_approval()
     for role in ("player", "referee"):

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +118,25 @@ class OrderCommand:
         raise CommandError("; ".join(failures.values()))
 
 
-def _silent_agents(pages: Pages) -> list[str]:
-    """A sentence for each agent that does not answer: once the league has started, it may be too late."""
+def _missing_agents(pages: Pages) -> list[str]:
+    """A sentence for each agent that does not answer or is not in: once the league has started, it may be too late."""
     from league.cli.show import silence_in
     from league.terminal.tables import plain
 
     document = pages.json("/api/agents")
     agents = {agent["agent_id"]: agent for agent in document["agents"]}
-    sentences = []
-    for agent_id, silence in silence_in(document).items():
-        agent = agents[agent_id]
-        name = f'{agent["role"]} {agent_id} "{agent["display_name"]}"'
-        sentences.append(plain(f"{name} at {agent['endpoint']} is {silence}"))
-    return sentences
+    sentences = [_about(agents[agent_id], agent_id, silence) for agent_id, silence in silence_in(document).items()]
+    for applicant in document["applicants"]:
+        applicant_id = applicant["applicant_id"]
+        choice = f"league approve {applicant_id} or league reject {applicant_id}"
+        sentences.append(_about(applicant, applicant_id, f"waiting for approval ({choice})"))
+    for applicant in document["approved"]:
+        sentences.append(_about(applicant, applicant["applicant_id"], "approved, but has not registered since"))
+    return list(map(plain, sentences))
+
+
+def _about(agent: Mapping[str, Any], agent_id: str, state: str) -> str:
+    return f'{agent["role"]} {agent_id} "{agent["display_name"]}" at {agent["endpoint"]} is {state}'
 
 
 def _waiting(pages: Pages) -> list[str]:
@@ -146,9 +152,9 @@ ORDERS = (
         _ROWS["start"],
         "The league starts.",
         ("league start", "league start --anyway", f"league start {HERE}"),
-        "All agents are probed every 5 seconds until then. If one does not answer, the command says which and why,\n"
-        "and starts the league only with --anyway.\n",
-        objections=_silent_agents,
+        "All agents are probed every 5 seconds until then. If one does not answer, waits for approval, or was approved and\n"
+        "has not registered since, the command says which and why, and starts the league only with --anyway.\n",
+        objections=_missing_agents,
     ),
     OrderCommand(
         _ROWS["pause"],

@@ -88,10 +88,11 @@ class Approvals(ManagerPart):
         return ""
 
     def _applicant(self, application: Application) -> Applicant | None:
+        """Return who applied at this endpoint, by the name it came with or by the one that it got."""
+        applicants = self._ledger.roster.applicants
         meta = application.meta
-        return self._ledger.roster.applicants.find(
-            application.role,
-            meta.display_name,
-            meta.contact_endpoint,
-            application.origin,
-        )
+        for name in (application.asked_name, meta.display_name):
+            applicant = applicants.find(application.role, name, meta.contact_endpoint, application.origin)
+            if applicant is not None:
+                return applicant
+        return None

@@ -181,13 +181,13 @@ class Admission(ManagerPart):
     def _check_time(self, application: Application) -> None:
         ledger = self._ledger
         if ledger.is_finished:
-            raise PeerError("E031", "the league is over")
+            raise PeerError("E031", "the league is over; ask its operator for the next one")
         if ledger.state == "WAITING_FOR_REGISTRATIONS":
             return
         if application.role == "player":
             if ledger.settings.late == "admit":
                 return
-            detail = "the league has started, and takes nobody late: it was made without --late admit"
+            detail = "the league has started and takes nobody late; ask its operator to run the next one with --late admit"
             namesake = ledger.roster.with_name("player", application.meta.display_name)
             if namesake is not None:
                 detail = f"{detail}; {_how_to_come_back(namesake)}"
@@ -380,10 +380,12 @@ class RegistrationDesk(ManagerPart):
                 return
         except PeerError as error:
             holder = self.admission.holder(application)
-            if error.code == "E022" and holder is not None:
-                self._ask_holder(letter, application, holder, error, now)
-            else:
+            if error.code != "E022" or holder is None:
                 self._reject(letter, application, error, now)
+            elif self.admission.approvals.is_approved(application):
+                self._number(letter, application, now)
+            else:
+                self._ask_holder(letter, application, holder, error, now)
             return
         if comeback is None:
             self._enter(letter, application, probe, now)
@@ -423,17 +425,18 @@ class RegistrationDesk(ManagerPart):
         def asked(_: Delivery, outcome: Ending, later: float) -> None:
             if outcome is Ending.FAILED:
                 self._reject(letter, application, error, later)
-                return
-            name = application.meta.display_name
-            meta = structs.replace(
-                application.meta,
-                display_name=self._ledger.roster.free_name(application.role, name),
-            )
-            self._consider(letter, replace(application, meta=meta, asked_name=name), later)
+            else:
+                self._number(letter, application, later)
 
         address = partial(self.context.address, holder)
         question = Delivery(holder.agent_id, "holder", Ping(), HOLDER, address, on_end=asked)
         self.context.calls.deliver([question], now)
+
+    def _number(self, letter: Letter, application: Application, now: float) -> None:
+        """Consider an application with a number behind its name."""
+        name = application.meta.display_name
+        meta = structs.replace(application.meta, display_name=self._ledger.roster.free_name(application.role, name))
+        self._consider(letter, replace(application, meta=meta, asked_name=name), now)
 
     def _must_probe(self, application: Application) -> bool:
         must_probe = self.context.probes_before_accepting or self.admission.must_look_up(application)

@@ -209,6 +209,11 @@ class Applicants(Struct):
         return (applicant for applicant in self.by_id.values() if applicant.is_waiting)
 
     @property
+    def approved(self) -> Iterator[Applicant]:
+        """Return those that were approved and have not registered since."""
+        return (applicant for applicant in self.by_id.values() if applicant.approved and not applicant.admitted)
+
+    @property
     def rejected(self) -> Iterator[Applicant]:
         return (applicant for applicant in self.by_id.values() if applicant.rejected)
 
