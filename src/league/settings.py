@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The settings of a league, fixed when its journal is created.
+    """The settings of a league, fixed when its first agent registers.
 
     A new setting needs a default that means what leagues did before: journals without it are replayed, too. A setting
     that goes is named in `storage.retired`.
@@ -37,7 +37,7 @@ class LeagueSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     tiebreakers: tuple[str, ...] = ("points", "wins", "draws", "head_to_head")
     enrolment: Literal["guarded", "open", "key", "approve"] = "guarded"
     """Which agents may register. "guarded" admits all players, and referees by the rules of section 7.2."""
-    # The operator may change these two: SettingsChanged then has the new values.
+    # The operator may change these two later: SettingsChanged then has the new values.
     trust: Literal["tokens", "class"] = "tokens"
     """What proves who sent a report or an answer: a token only, or in a class also the address it came from."""
     endpoints: tuple[str, ...] = ("local",)

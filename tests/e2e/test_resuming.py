@@ -18,8 +18,33 @@ OTHER_LEAGUES = {
 }
 
 
-def made(processes: Processes) -> None:
+def made(processes: Processes, **changed: Option) -> None:
+    """Make a league in which somebody has registered."""
+    manager = processes.manager(**{**MADE_WITH, **changed})
+    player = processes.players(manager)
+    player.said("registered as P01")
+    assert (player.stop(), manager.stop()) == (0, 0)
+
+
+def test_until_somebody_registers_all_settings_may_change(processes: Processes) -> None:
     assert processes.manager(**MADE_WITH).stop() == 0
+    right = processes.manager(players=2, game="tic_tac_toe", profile="compat", move_seconds=7, league_id="spring")
+    assert {line for line in right.lines if "counts from now on" in line} == {
+        "--game tic_tac_toe counts from now on: it was even_odd",
+        "--players 2 counts from now on: it was 3",
+        "--profile compat counts from now on: it was strict",
+        "--move-seconds 7.0 counts from now on: it was 30.0",
+    }
+    referee = processes.referee(right)
+    players = processes.players(right, count=2)
+    assert (players.wait(), referee.wait(), right.stop()) == (0, 0, 0)
+    [changed] = processes.events("manager", SettingsChanged)
+    assert changed.settings is not None
+    assert (changed.settings.players, changed.settings.rounds) == (2, 2)
+    assert processes.verified()["ok"]
+    later = processes.manager(players=3, league_id="spring")
+    assert later.stop() == 0
+    assert "--players 3 is ignored: the league keeps its own 2" in later.lines
 
 
 def test_what_a_resumed_league_keeps_is_said_in_a_sentence_each(processes: Processes) -> None:
@@ -53,7 +78,7 @@ def test_what_would_make_it_another_league_is_refused(processes: Processes) -> N
 
 def test_a_restart_keeps_the_rule_about_endpoints_and_may_change_it(processes: Processes) -> None:
     journal = processes.journal("manager")
-    assert processes.manager(**MADE_WITH, endpoints="lan,10.1.0.0/16,lab:8101").stop() == 0
+    made(processes, endpoints="lan,10.1.0.0/16,lab:8101")
     assert processes.start("manager", journal=journal).stop() == 0
     narrower = processes.start("manager", journal=journal, endpoints="local")
     assert narrower.stop() == 0
@@ -77,9 +102,7 @@ def test_trust_in_addresses_is_announced_kept_and_never_public(processes: Proces
         assert (done.returncode, "--trust class believes addresses" in done.stderr) == (2, True)
         assert not journal.exists()
     announced = "--trust class: whoever shares an address with a referee can report for it"
-    first = processes.manager(**MADE_WITH, trust="class")
-    first.said(announced)
-    assert first.stop() == 0
+    made(processes, trust="class")
     again = processes.start("manager", journal=journal)
     again.said(announced)
     assert again.stop() == 0

@@ -19,8 +19,10 @@ class LeagueCreated(Event, frozen=True, kw_only=True):
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True):
-    """The operator restarted the manager with other rules about where agents may be or what proves a sender, or without
-    the secret of its key. None: the same as before."""
+    """The operator restarted the manager with other rules about where agents may be or what proves a sender, with any
+    other settings before somebody had registered, or without the secret of its key. None: the same as before."""
+
+    settings: LeagueSettings | None = None
 
     endpoints: tuple[str, ...] | None = None
     trust: Literal["tokens", "class"] | None = None
@@ -28,6 +30,7 @@ class SettingsChanged(Event, frozen=True, kw_only=True):
 
     def applied_to(self, settings: LeagueSettings) -> LeagueSettings:
         """Return the settings after the change."""
+        settings = self.settings or settings
         return structs.replace(
             settings,
             endpoints=self.endpoints or settings.endpoints,

@@ -497,8 +497,11 @@ class LeagueManager(RoleMachine):
         return self._conclude(now)
 
     def _note_changes(self, key: SigningKey, now: float) -> None:
-        """Record the rules about endpoints and trust, and our key, if they are not those of the journal."""
+        """Record the rules about endpoints and trust, and our key, if they are not those of the journal. All settings
+        may change until somebody registers."""
         chosen = self._chosen_settings
+        if chosen != self._ledger.settings and not self._ledger.roster.members:
+            self._happened(SettingsChanged(at=now, settings=chosen))
         stored = self._ledger.settings
         endpoints = None if chosen.endpoints == stored.endpoints else chosen.endpoints
         trust = None if chosen.trust == stored.trust else chosen.trust

@@ -30,10 +30,21 @@ def test_the_first_event_of_an_empty_journal_holds_the_settings() -> None:
 
 def test_the_settings_of_the_journal_are_those_that_count() -> None:
     league = Managed(players=6)
+    league.register("player", 1)
     again = LeagueManager(settings(players=2), bytes, league.secrets)
-    again.apply(league.events[0])
+    for event in league.events:
+        again.apply(event)
     assert again.ledger.settings.players == 6
     assert again.resume(league.now).events == []
+
+
+def test_until_somebody_registers_the_settings_may_change() -> None:
+    league = Managed(players=6)
+    again = LeagueManager(settings(players=2, game_type="tic_tac_toe"), bytes, league.secrets)
+    again.apply(league.events[0])
+    [changed] = again.resume(league.now).events
+    assert isinstance(changed, e.SettingsChanged)
+    assert changed.settings == again.ledger.settings == settings(players=2, game_type="tic_tac_toe")
 
 
 @pytest.mark.requirement("REGISTER.accepted")

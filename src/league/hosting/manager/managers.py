@@ -18,7 +18,7 @@ from msgspec import structs
 from league import rows
 from league.agent import sources
 from league.agent.agent import Setup
-from league.events import AgentStateChanged, Event, LeagueCreated, SettingsChanged
+from league.events import AgentRegistered, AgentStateChanged, Event, LeagueCreated, SettingsChanged
 from league.games.contract import safe_name
 from league.gateway.book import PeerBook
 from league.gateway.giving import GatewayGiving
@@ -335,10 +335,11 @@ MAY_CHANGE = ("endpoints", "trust")
 def resumed(options: ManagerOptions, settings: LeagueSettings, place: Place) -> LeagueSettings:
     """The settings of the league in this journal, or `settings` for a new league.
 
-    An option that contradicts the journal is ignored with a notice. If it defines the league, it is refused. The rules
-    about endpoints and trust may change: otherwise a league whose agents must move could not go on.
+    Options count until somebody has registered. Then an option that contradicts the journal is ignored with a notice.
+    If it defines the league, it is refused. The rules about endpoints and trust may change: otherwise a league whose
+    agents must move could not go on.
     """
-    stored = _stored_settings(place)
+    stored, is_empty = _stored_settings(place)
     if stored is None:
         _check_trust(settings)
         return settings
@@ -351,14 +352,15 @@ def resumed(options: ManagerOptions, settings: LeagueSettings, place: Place) -> 
         if stored_value == option_value:
             continue
         flag = row.name if row.only_in_file else row.flag
-        if row.name in MUST_FIT:
+        is_free = row.name in MAY_CHANGE or (is_empty and row.name != "league_id")
+        if row.name in MUST_FIT and not is_free:
             raise CommandError(
                 f"{flag} {_text(option_value)} does not fit the league in {place}, which has {_text(stored_value)}; "
                 "leave the option out to resume this league, or name another --journal for a new one",
                 USAGE,
             )
         option_text = _text(getattr(options, row.name))
-        if row.name in MAY_CHANGE:
+        if is_free:
             console.complain(f"{flag} {option_text} counts from now on: it was {_text(stored_value) or 'not set'}")
             changed[row.setting] = option_value
             continue
@@ -382,8 +384,8 @@ def _check_trust(settings: LeagueSettings) -> None:
         )
 
 
-def _stored_settings(place: Place) -> LeagueSettings | None:
-    """The settings in this journal; None if there is no journal yet, or it cannot be read.
+def _stored_settings(place: Place) -> tuple[LeagueSettings | None, bool]:
+    """The settings in this journal, and if nobody has registered; None if there is no journal yet, or it cannot be read.
 
     A problem with the journal is reported later, when it is opened for writing.
     """
@@ -391,14 +393,15 @@ def _stored_settings(place: Place) -> LeagueSettings | None:
         with open_for_reading(place) as journal:
             first = next(iter(journal.events()), None)
             changes = journal.of_kind(SettingsChanged)
+            is_empty = not journal.of_kind(AgentRegistered)
     except JournalError:
-        return None
+        return None, False
     if not isinstance(first, LeagueCreated):
-        return None
+        return None, False
     settings = first.settings
     for _, change in changes:
         settings = change.applied_to(settings)
-    return settings
+    return settings, is_empty
 
 
 def _text(value: object) -> str:

@@ -76,7 +76,8 @@ def leaks(evidence: Evidence) -> Iterator[Breach]:
 def _trusts_addresses(evidence: Evidence) -> bool:
     rules: list[str | None] = [event.settings.trust for event in of_kind(evidence.manager, e.LeagueCreated)]
     # An operator may change what a league trusts while it runs.
-    rules += [change.trust for change in of_kind(evidence.manager, e.SettingsChanged)]
+    for change in of_kind(evidence.manager, e.SettingsChanged):
+        rules += [change.trust, change.settings and change.settings.trust]
     return "class" in rules
 
 

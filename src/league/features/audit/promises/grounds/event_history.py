@@ -150,9 +150,10 @@ def has_technical_loss(manager: Sequence[e.Event]) -> bool:
 
 
 def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
-    for created in of_kind(manager, e.LeagueCreated):
-        return created.settings
-    return None
+    settings = None
+    for event in of_kind(manager, e.LeagueCreated, e.SettingsChanged):
+        settings = event.settings or settings
+    return settings
 
 
 class Statement(NamedTuple):
