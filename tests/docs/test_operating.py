@@ -181,8 +181,50 @@ def test_the_compose_files_are_what_the_specification_takes(name: str) -> None:
     commands = [service["command"] for service in document["services"].values() if "command" in service]
     for command in commands:
         full_parser().parse_args(command)
-    volumes = [volume.partition(":") for service in document["services"].values() for volume in service["volumes"]]
-    assert {volume for volume, _, _ in volumes} == set(document["volumes"])
+    mounted = {
+        volume.partition(":")[0] for service in document["services"].values() for volume in service.get("volumes", ())
+    }
+    files = {volume for volume in mounted if volume.startswith("./")}
+    assert mounted - files == set(document["volumes"])
+    assert all((DEPLOY / file).is_file() for file in files)
+
+
+def test_each_composed_service_gets_what_it_needs_and_nothing_else() -> None:
+    services = yaml.safe_load(text("compose-postgres.yaml"))["services"]
+    secrets = {
+        name: {value for value in service.get("environment", {}).values() if value.startswith("$")}
+        for name, service in services.items()
+    }
+    key = "${LEAGUE_ENROLMENT_KEY:?}"
+    for name in ("manager", "standby"):
+        assert secrets[name] == {"${LEAGUE_MANAGER_PASSWORD:?}", key}
+    for name in ("referee_1", "referee_2"):
+        assert secrets[name] == {"${LEAGUE_REFEREE_PASSWORD:?}", key}
+    assert secrets["players"] == set()
+    holders = [name for name, service in services.items() if "manager-state" in str(service.get("volumes"))]
+    assert holders == ["manager", "standby"]
+    written = set(re.findall(r"LEAGUE_[A-Z_]+", PAGE.partition("> league.env")[0].rpartition("for name in")[2]))
+    assert written == set(re.findall(r"LEAGUE_[A-Z_]+", text("compose-postgres.yaml")))
+
+
+def test_roles_of_the_composed_database_read_only_their_own_schemas(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passwords = {"manager": "it's", "referee": "other"}
+    for role, password in passwords.items():
+        monkeypatch.setenv(f"LEAGUE_{role.upper()}_PASSWORD", password)
+    postgres.sql(text("postgres-roles.sql"))
+    postgres.sql(
+        "SET ROLE manager; CREATE SCHEMA spring; CREATE TABLE spring.events (); "
+        "SET ROLE referee; CREATE SCHEMA spring_referee; RESET ROLE"
+    )
+    allowed = postgres.sql(
+        "SELECT has_schema_privilege('manager', 'spring', 'USAGE'), has_schema_privilege('referee', 'spring', 'USAGE'), "
+        "has_table_privilege('referee', 'spring.events', 'SELECT'), "
+        "has_schema_privilege('manager', 'spring_referee', 'USAGE'), "
+        "bool_or(rolsuper or rolcreaterole or rolcreatedb) from pg_roles where rolname in ('manager', 'referee')"
+    )
+    assert allowed.strip() == "t|f|f|f|f"
 
 
 class Composed:
@@ -191,9 +233,10 @@ class Composed:
     def __init__(self, processes: Processes, server: PostgresServer) -> None:
         self._services = yaml.safe_load(text("compose-postgres.yaml"))["services"]
         self._processes = processes
-        inside = "postgresql://league@postgres/league?schema=spring"
         self.journals = server.new_url()
-        self._replaced = {inside: self.journals, "0.0.0.0": "127.0.0.1", ":/srv/league": str(processes.folder)}
+        self._replaced = {"0.0.0.0": "127.0.0.1", ":/srv/league": str(processes.folder)}
+        for role in ("manager", "referee"):
+            self._replaced[f"postgresql://{role}@postgres/league?schema=spring"] = self.journals
         for name in ("manager", "standby"):
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
@@ -223,8 +266,9 @@ class Composed:
 
 
 def test_the_composed_services_with_a_database_survive_the_loss_of_the_manager(
-    processes: Processes, postgres: PostgresServer
+    processes: Processes, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LEAGUE_ENROLMENT_KEY", "0123456789abcdef0123456789abcdef")
     composed = Composed(processes, postgres)
     manager = composed.up("manager", "ready: ")
     standby = composed.up("standby", "standing by at ")
