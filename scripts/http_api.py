@@ -298,6 +298,8 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "PlayerPoints": {
         "record": Field(ref("PlayerRecord"), "its matches"),
         "points_per_match": explained("points_per_match", NUMBER),
+        "return_per_match": Field(or_null(NUMBER), "the average return; null: the game is not scored by its margin"),
+        "return_interval": Field(or_null(many(NUMBER)), "its 95 % interval"),
         "interval": explained("points_interval", many(NUMBER)),
         "p_value": explained("p_value", NUMBER),
         "is_luck": explained("is_luck", FLAG),

@@ -259,8 +259,8 @@ class NoConnection(StrEnum):
     """Details of Failure.REFUSED that say more than that a connection was refused."""
 
     UNKNOWN_HOST = "no host has this name"
-    NO_TLS = "no TLS there: an address with http:// may be meant"
-    TLS = "TLS there: an address with https:// may be meant"
+    NO_TLS = "it speaks http: write http:// instead of https://"
+    TLS = "it speaks https: write https:// instead of http://"
     NOT_TRUSTED = "its certificate is not trusted here"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from league import events as e
+from league.machine import NoConnection
 from league.protocol.conventions import Convention
 from tests.support.certificates import make_certificates
 from tests.support.dialects import BY_VERB, CONVENTIONS, VERBS_ONLY, by_method, verb
@@ -105,9 +106,11 @@ def test_an_address_with_the_wrong_scheme_or_certificate_is_told_in_a_sentence(
     manager = processes.manager(players=2, tls_cert=files.certificate, tls_key=files.key)
     plain = manager.endpoint.replace("https://", "http://")
     for url, told in (
-        (plain, "TLS there: an address with https:// may be meant"),
-        (manager.endpoint, "its certificate is not trusted here"),
+        (plain, NoConnection.TLS),
+        (manager.endpoint, NoConnection.NOT_TRUSTED),
     ):
+        done = processes.run("standings", "--manager", url)
+        assert (done.returncode, told in done.stderr) == (1, True), done.stderr
         player = processes.start("player", manager=url)
         player.said(f"{player.endpoint} cannot register yet: {url}: {told}; next try in 2 s")
 

@@ -146,6 +146,18 @@ def test_failing_code_is_a_technical_loss_told_once_and_counted(mine: Path) -> N
     }
 
 
+def test_a_number_that_should_be_text_is_told_as_one() -> None:
+    result = tournament(["random", lambda _: 4], game="connect_four", meetings=1, seed=1, jobs=1)
+    assert [one["failure"] for one in result.document["failures"]] == ['chose 4: 4 is a number; return "4"']
+
+
+def test_a_game_scored_by_margin_shows_returns() -> None:
+    result = tournament(["random", "equilibrium"], game="kuhn_poker", meetings=4, seed=1, jobs=1)
+    assert "return/match" in str(result).splitlines()[0]
+    assert f"{result.standings[0]['return_per_match']:.3f} " in str(result)
+    assert "<th>return/match</th>" in result._repr_html_()
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_two_folders_with_a_helper_of_the_same_name_are_two_strategies(tmp_path: Path, jobs: int) -> None:
     specs = []

@@ -219,9 +219,13 @@ def test_a_game_scored_by_margin_has_its_points_and_no_rating(poker: Path, capsy
     for row in rows:
         low, high = row["interval"]
         assert low < row["points_per_match"] < high
+        assert row["return_per_match"] == pytest.approx(row["points_per_match"] - 20)
+        assert row["return_interval"] == pytest.approx([low - 20, high - 20])
         assert row["is_luck"], "three matches of random players tell nobody apart"
     assert main(["statistics", str(poker)]) == 0
-    assert "scored by points, not by wins" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "scored by points, not by wins" in shown
+    assert f"{rows[0]['return_per_match']:.2f} " in shown
 
 
 def test_a_lead_is_tested_as_the_textbooks_do() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
 from league.cli.source import MATCHES, manager_url
@@ -18,6 +18,8 @@ PAUSES_S = (1.0, 2.0, 4.0)
 """Pauses before another try, if an agent answers that we have asked too often."""
 LARGEST = 64 << 20
 """The limit on a page, in bytes; our own pages are far smaller."""
+TLS_ALERT = "\x15\x03"
+"""How the answer of a server that speaks https begins if it is asked in plain http."""
 
 
 def is_ready(url: str) -> bool:
@@ -110,8 +112,7 @@ class Pages:
             return self._try(method, path, body, headers or {})
         except (HTTPException, OSError) as error:
             self._connection.close()
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise CommandError(f"nobody answers at {self.base}: {reason}") from error
+            raise CommandError(_why_not(self.base, error)) from error
 
     def _try(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         all_headers = {"Accept": "application/json", **headers}
@@ -121,3 +122,19 @@ class Pages:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _why_not(base: str, error: HTTPException | OSError) -> str:
+    """Why there was no answer from this address."""
+    from ssl import SSLCertVerificationError, SSLError
+
+    from league.machine import NoConnection
+
+    if isinstance(error, SSLCertVerificationError):
+        return f"{base}: {NoConnection.NOT_TRUSTED}; SSL_CERT_FILE names the authority that signed it"
+    if isinstance(error, SSLError):
+        return f"{base}: {NoConnection.NO_TLS}"
+    if isinstance(error, BadStatusLine) and error.line.startswith(TLS_ALERT):
+        return f"{base}: {NoConnection.TLS}"
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return f"nobody answers at {base}: {reason}"

@@ -168,6 +168,10 @@ class Scoring(Struct, frozen=True):
             return WIN_POINTS
         return round((self.best - self.worst) / self.unit)
 
+    def return_of(self, points: float) -> float:
+        """Return what was won, in a game scored by its margin."""
+        return points * self.unit + self.worst
+
     def points(self, winner: Seat | None, technical: bool, returns: Sequence[float] = ()) -> tuple[int, int]:
         """The points of both seats. Two players at fault get none."""
         if technical and winner is None:

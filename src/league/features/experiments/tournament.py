@@ -646,6 +646,7 @@ class SeriesRows:
         self._ends = pair.oriented_ends(series)
         self._openings = _opening_texts(facts.game, facts.openings, facts.seed)
         self._chance = series.chance or [""] * len(series.ends)
+        self._scoring = game_named(facts.game).scoring
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return map(self.row, range(len(self._ends)))
@@ -668,8 +669,9 @@ class SeriesRows:
             "seed": series.seed,
         }
         if series.scores:
-            row["points_of_first"] = series.scores[place][pair.place(0)]
-            row["points_of_second"] = series.scores[place][pair.place(1)]
+            returns = list(map(self._scoring.return_of, series.scores[place]))
+            row["return_of_first"] = returns[pair.place(0)]
+            row["return_of_second"] = returns[pair.place(1)]
         return row
 
 
@@ -786,8 +788,8 @@ def _score_row(
         interval = strata.interval(groups, scale)
     row = score.row(mean, interval, distinct)
     if scoring.by_margin:
-        row["return_per_match"] = None if mean is None else mean * scoring.unit + scoring.worst
-        row["return_interval"] = [end * scoring.unit + scoring.worst for end in interval] or None
+        row["return_per_match"] = None if mean is None else scoring.return_of(mean)
+        row["return_interval"] = list(map(scoring.return_of, interval)) or None
     return row
 
 

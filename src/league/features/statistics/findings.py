@@ -58,6 +58,9 @@ class PlayerPoints:
     """How often coin tosses would be at least this uneven, corrected for the number of players."""
     is_luck: bool
     """True if coin tosses explain it."""
+    return_per_match: float | None = None
+    """The average return, in a game scored by its margin."""
+    return_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ RATING: Final[Mapping[str, str]] = {
 NO_RATING: Final = "There is no rating, because in this game every decided match is a coin toss."
 BY_MARGIN: Final = "There is no rating, because this game is scored by points, not by wins."
 MARGIN: Final[Mapping[str, str]] = {
-    "points/match": "margin_per_match",
+    "return/match": "return_per_match",
     "95 % interval": "points_interval",
     "p": "margin_p_value",
     "lead": "margin_is_luck",
@@ -102,14 +102,13 @@ def _points(player: PlayerPoints) -> MeasureRow:
     if not player.record.played:
         return MeasureRow(player.record, (None,) * len(POINTS), None, None)
     # They stand in the column "wins", or "lead".
-    verdict = "may be luck" if player.is_luck else "are not luck"
-    cells = (
-        f"{player.points_per_match:.2f}",
-        between(player.interval, ".2f"),
-        f"{player.p_value:.3f}",
-        verdict,
-    )
-    return MeasureRow(player.record, cells, player.points_per_match, player.interval)
+    verdict = "may be luck" if player.is_luck else "not luck"
+    mean = player.points_per_match
+    if player.return_per_match is not None:
+        mean = player.return_per_match
+    interval = player.return_interval or player.interval
+    cells = (f"{mean:.2f}", between(interval, ".2f"), f"{player.p_value:.3f}", verdict)
+    return MeasureRow(player.record, cells, mean, interval)
 
 
 def _rating(player: PlayerRating, players: int) -> MeasureRow:

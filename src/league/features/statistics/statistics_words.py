@@ -15,7 +15,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
     "technical_losses": "Matches lost by the player's own fault. They cost points in the table, but do not count here.",
     "points_per_match": "The average of 3 points for a win, 1 for a draw and 0 for a loss.",
     "points_interval": "With 95 % certainty, the average after very many such matches would be in this range.",
-    "margin_per_match": "The average points of a match, which this game counts by what was won in it.",
+    "return_per_match": "The average of what was won in a match; the table of the league counts it as points.",
     "margin_p_value": (
         "How often at least one of this many players would be this far or farther ahead or behind, if all of them "
         "played equally well."

@@ -17,8 +17,10 @@ import msgspec
 from league.features.statistics.analysis import analyse, measure_of
 from league.features.statistics.findings import Interval, LeagueStatistics, LeftOut, PlayerPoints
 from league.features.statistics.methods.chance import SURE, coin_tosses, holm
+from league.features.statistics.methods.points import in_returns
 from league.features.statistics.methods.strata import Z
 from league.features.statistics.observations import Observation, Observations, records_of
+from league.games import registry
 from league.terminal import CommandError
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -116,6 +118,7 @@ def read_file(file: Path) -> Tournament:
 def statistics(tournament: Tournament, title: str) -> LeagueStatistics:
     """Return the statistics of a tournament: ratings, or points as its game declares."""
     observations = observe(tournament, title)
+    game = registry.find(tournament.game)
     measure = measure_of(tournament.game)
     if measure == "rating":
         return analyse(observations)
@@ -135,7 +138,8 @@ def statistics(tournament: Tournament, title: str) -> LeagueStatistics:
     points = []
     for row, p_value in zip(rows, holm(p_values), strict=True):
         record = records[row.strategy]
-        points.append(PlayerPoints(record, row.points_per_match, row.interval, p_value, p_value >= SURE))
+        player = PlayerPoints(record, row.points_per_match, row.interval, p_value, p_value >= SURE)
+        points.append(in_returns(player, game.scoring) if game and measure == "margin" else player)
     return analyse(observations, tuple(points))
 
 

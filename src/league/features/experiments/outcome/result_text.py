@@ -20,19 +20,28 @@ DECISIONS: Final = {
 }
 
 
+def standings_head(row: Document) -> list[str]:
+    """Return the names of the cells of a strategy: a game that is scored by its margin shows returns."""
+    if "return_per_match" not in row:
+        return list(HEAD)
+    return ["return/match" if name == "points/match" else name for name in HEAD]
+
+
 def standings_cells(row: Document) -> list[object]:
-    """Return the cells of a strategy, as `HEAD` names them."""
+    """Return the cells of a strategy, as `standings_head` names them."""
     name = f"{row['strategy']} ({NOT_RATED})" if row["not_rated"] else row["strategy"]
     cells = [name, *(row[count] for count in COUNTS)]
     if row["interval"] is None:
         return [*cells, None, None]
-    low, high = row["interval"]
-    return [*cells, f"{row['points_per_match']:.3f}", f"{low:.3f} … {high:.3f}"]
+    mean = row.get("return_per_match", row["points_per_match"])
+    low, high = row.get("return_interval", row["interval"])
+    return [*cells, f"{mean:.3f}", f"{low:.3f} … {high:.3f}"]
 
 
 def tournament_lines(document: Document) -> Iterator[str]:
     """Yield the table of a tournament and whatever a reader must know about it."""
-    yield from terminal.table(HEAD, [standings_cells(row) for row in document["standings"]])
+    standings = document["standings"]
+    yield from terminal.table(standings_head(standings[0]), list(map(standings_cells, standings)))
     matches = document["matches"]
     yield f"\n{matches} matches of {document['game']} in {document['seconds']:.1f} s, seed {document['seed']}"
     if document["game"] == "even_odd":

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-from league.features.experiments.outcome.result_text import HEAD, standings_cells, tournament_lines
+from league.features.experiments.outcome.result_text import standings_cells, standings_head, tournament_lines
 from league.terminal import CommandError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class ResultViews:
     def _repr_html_(self) -> str:
         """Show the standings in a notebook."""
         document = self.document
-        lines = [_html_row("th", HEAD)]
+        lines = [_html_row("th", standings_head(self.standings[0]))]
         lines += [_html_row("td", standings_cells(row)) for row in self.standings]
         sentences = [f"{document['matches']} matches of {document['game']}, seed {document['seed']}"]
         caption = "; ".join([*sentences, *document["notes"]])

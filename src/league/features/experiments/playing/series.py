@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
+from numbers import Number
 from random import Random
 from typing import Any, Final, NamedTuple, overload
 
@@ -348,6 +349,8 @@ class Side:
             choice = choice.choice
         if isinstance(choice, str) and self._game.permits(state, seat, choice, options):
             return choice
+        if isinstance(choice, Number) and str(choice) in options:
+            raise StrategyFailed(f'chose {choice}: {choice} is a number; return "{choice}"')
         raise StrategyFailed(f"chose {choice!r}, which is not one of {', '.join(options)}")
 
     def _seen(self, question: Turn, state: Any, seat: Seat, talk: Sequence[Spoken]) -> Turn:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from league.features.statistics.findings import Interval, PlayerPoints, PlayerRecord
 from league.features.statistics.methods import strata
 from league.features.statistics.methods.chance import SURE, coin_tosses, holm, no_lead
 from league.features.statistics.observations import Observations
 from league.games import registry
-from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS
+from league.games.contract import DRAW_POINTS, LOSS_POINTS, WIN_POINTS, Scoring
 
 
 def points_per_match(
@@ -81,8 +83,14 @@ def margin_table(observations: Observations) -> tuple[PlayerPoints, ...]:
             p_value=p_value,
             is_luck=p_value >= SURE,
         )
-        rows.append(row)
+        rows.append(in_returns(row, game.scoring))
     return best_first(rows)
+
+
+def in_returns(row: PlayerPoints, scoring: Scoring) -> PlayerPoints:
+    """Add what was won to a row of a game that is scored by its margin."""
+    low, high = map(scoring.return_of, row.interval)
+    return replace(row, return_per_match=scoring.return_of(row.points_per_match), return_interval=(low, high))
 
 
 def _row(record: PlayerRecord, p_value: float) -> PlayerPoints:
