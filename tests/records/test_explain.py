@@ -16,10 +16,12 @@ import pytest
 
 from league import events as e
 from league.features.records import broken_clauses
-from league.features.records.explain import Explanation, explain
+from league.features.records.explain import Explanation, explain, explanation_lines
 from league.features.records.fault_words import advice_for
 from league.features.records.match_facts import facts_from_pages, facts_of
+from league.hosting.narration import REFEREE
 from league.machine import Failure, Undelivered
+from league.manager.state.ledger import NO_LONGER_CHECKED
 from league.protocol.errors import ERRORS, NO_CHOICE_BECAUSE
 from league.reading.journals import Journals
 from tests.support.managed import Managed
@@ -611,6 +613,27 @@ def test_a_managers_page_tells_the_fault_and_points_to_the_journal() -> None:
     told = explain(facts_from_pages(PAGE, LEAGUE_PAGE, []))
     assert [(one.player_id, one.code) for one in told.verdict.faults] == [("P02", "E009")]
     assert any("--journal" in remark for remark in told.remarks)
+    assert not any(NO_LONGER_CHECKED in sentence.lower() for sentence in told.verdict.why)
+
+
+@pytest.mark.parametrize(("evidence", "words"), [("proven", "Proven: "), ("by_referee", "By the referee's word: P02")])
+def test_a_managers_page_tells_what_a_result_rests_on(evidence: str, words: str) -> None:
+    page = {**PAGE, "outcome": "DRAW", "winner": None, "details": {}, "evidence": evidence}
+    page["unsigned"] = ["P02"] if evidence == "by_referee" else []
+    assert any(sentence.startswith(words) for sentence in explain(facts_from_pages(page, LEAGUE_PAGE, [])).verdict.why)
+    unjudged = explain(facts_from_pages({**page, "evidence": None}, LEAGUE_PAGE, []))
+    assert not any(NO_LONGER_CHECKED in sentence.lower() for sentence in unjudged.verdict.why)
+
+
+def test_an_error_in_the_authors_code_is_not_called_a_lost_connection() -> None:
+    detail = 'answered choose (SPEC) with "E099 INTERNAL_ERROR: no choice could be made: its code raised KeyError"'
+    fault = {"code": "E009", "phase": "move", "turn": 1, "detail": detail, "reached": True}
+    page = {**PAGE, "details": {"faults": {"P02": fault}}}
+    lines = list(explanation_lines(explain(facts_from_pages(page, LEAGUE_PAGE, []))))
+    assert "What to change (P02, an error in its code):" in lines
+    rig = given().plays()
+    decided = msgspec.structs.replace(rig.decided, details=page["details"])
+    assert REFEREE[e.MatchDecided](rig.desk, decided).endswith("; P02: its code raised KeyError")
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,8 @@ def _scheduled(manager: LeagueManager, event: events.ScheduleMade) -> str:
         # There was a schedule before: these rounds were added to it.
         return f"{len(event.rounds)} extra rounds for players that came late: {matches} matches"
     players = manager.ledger.roster.count("player")
-    sentence = f"{_league(manager)} starts: {players} players, {len(event.rounds)} rounds, {matches} matches"
+    rounds = counted(len(event.rounds), "round")
+    sentence = f"{_league(manager)} starts: {counted(players, 'player')}, {rounds}, {counted(matches, 'match')}"
     silent = manager.not_answering()
     if silent:
         names = ", ".join(_named(manager, agent_id) for agent_id in silent)
@@ -402,7 +403,10 @@ def _decided(_: RefereeDesk, event: events.MatchDecided) -> str:
     """The result. The reason is for both players and quotes nobody; here the faults stand beside it."""
     sentence = f"{event.match_id}: {event.reason}"
     for player_id, fault in event.details.get("faults", {}).items():
-        sentence += f"; {player_id}: {fault['detail']} ({fault['code']})"
+        # An error in the author's code is called that, and not by the code of a lost connection.
+        _, its_code, cause = fault["detail"].partition("its code ")
+        words = its_code + cause.rstrip('"') or f"{fault['detail']} ({fault['code']})"
+        sentence += f"; {player_id}: {words}"
     return sentence
 
 

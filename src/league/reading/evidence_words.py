@@ -37,7 +37,7 @@ def basis_words(basis: Basis) -> str:
 def basis_in(result: ResultInForce, events: Iterable[Event]) -> Basis | None:
     """Return what a result rests on, by the manager's events about its match; None until it is judged."""
     judged = None
-    keys = None
+    keys: Mapping[str, str] | None = {}
     for event in events:
         if getattr(event, "attempt", None) != getattr(result, "attempt", 0):
             continue

@@ -27,7 +27,7 @@ from league.events import (
     WalkoverDecided,
 )
 from league.features.records.broken_clauses import ClauseRef, cite
-from league.features.records.fault_words import PlayerFault, corrected_mistakes, final_faults
+from league.features.records.fault_words import ITS_CODE, PlayerFault, corrected_mistakes, final_faults
 from league.features.records.letter_words import content_of
 from league.features.records.match_facts import Ending, MatchFacts, reported_choices
 from league.features.records.timeline import TimelineAttempt, timeline
@@ -571,7 +571,8 @@ def _verdict_lines(verdict: MatchVerdict) -> Iterator[str]:
 
 def _advice(fault: PlayerFault) -> Iterator[str]:
     yield ""
-    yield f"What to change ({fault.player_id}, {fault.code}):"
+    kind = "an error in its code" if ITS_CODE in fault.sentence else fault.code
+    yield f"What to change ({fault.player_id}, {kind}):"
     yield f"  {fault.advice}"
     if fault.right_answer:
         yield f"  A right answer, inside the JSON-RPC result: {fault.right_answer}"

@@ -403,6 +403,8 @@ _TEXTS: Final[Mapping[str, str]] = {
         "in the player's journal: `league export --format conversations` shows it. A clearer prompt may help."
     ),
 }
+ITS_CODE: Final = "its code "
+"""In the sentence about a fault of the author's own code."""
 _CAUSES: Final[Mapping[str, str]] = {
     "its code raised ": (
         "The traceback is in the player's own output around this time. Four failed attempts lose a match: catch what "

@@ -377,10 +377,11 @@ def facts_from_pages(match: Page, league: Page, agents: Sequence[Page]) -> Match
     """The match as the pages of a running manager show it: its result, and the records of its referees."""
     players = (match["player_A_id"], match["player_B_id"])
     result = _result_on_page(match, players, agents)
-    # A page has no events but the result; a walkover on it has no time.
+    # A page has no events but the result and what it rests on; a walkover on it has no time.
     events: list[e.Event] = _refused_on_page(match)
     if result is not None and match["decided_at"]:
         events.append(result)
+        events += _judged_on_page(match)
     records = records_of((record["referee_id"], record["events"]) for record in match.get("records", ()))
     # A page calls every match RUNNING that has begun and is neither decided nor parked.
     status: MatchStatus = match["status"]
@@ -412,6 +413,18 @@ def _refused_on_page(match: Page) -> list[e.Event]:
     """The refused reports on the page of a match. Refused answers are in the record of its referee."""
     rows = [row for row in match.get("refused", ()) if row["request"] != "answer"]
     return [e.RequestRefused(**row) for row in rows]
+
+
+def _judged_on_page(match: Page) -> Iterator[e.ResultJudged]:
+    if match["evidence"] is not None:
+        yield e.ResultJudged(
+            at=match["decided_at"],
+            match_id=match["match_id"],
+            attempt=match["attempt"],
+            evidence=match["evidence"],
+            unsigned=tuple(match["unsigned"]),
+            doubt=match["doubt"],
+        )
 
 
 def _result_on_page(match: Page, players: tuple[str, str], agents: Sequence[Page]) -> ResultInForce | None:

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from league.events import ConventionLearned, MatchDecided, PlayerDeviated
 from league.features.records.broken_clauses import ClauseRef, clause, clause_of, named
 from league.features.records.explain import Explanation, explain
-from league.features.records.fault_words import advice_for, corrected_mistakes, final_faults
+from league.features.records.fault_words import ITS_CODE, advice_for, corrected_mistakes, final_faults
 from league.features.records.match_facts import MatchFacts
 from league.features.workshop.sparring_matches import (
     MOVES,
@@ -36,7 +36,6 @@ from league.reading.journals import Journals
 
 Cost = Literal["the match", "a retry or a correction", "nothing"]
 
-ITS_CODE: Final = "its code "
 """The cause of a fault that is in the code of a player begins so."""
 REFUSED_TOKEN: Final = '"E012 '
 REGISTERED: Final = (
