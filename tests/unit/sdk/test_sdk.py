@@ -203,6 +203,18 @@ def test_mistakes_are_told_at_the_start() -> None:
         async def on_round(self, announced: Round) -> None:
             await asyncio.sleep(time.time())
 
+    class Rounds(Mover):
+        def round(self, number: float) -> int:  # type: ignore[override]  # the mistake
+            return int(number + 0.5)
+
+    class Remembers(Mover):
+        @property
+        def history(self) -> list[str]:  # type: ignore[override]  # the mistake
+            return []
+
+    for mistaken, name in ((Rounds, "Rounds.round"), (Remembers, "Remembers.history")):
+        with pytest.raises(CommandError, match=f"{name} takes the place of Player"):
+            warnings(mistaken())
     with pytest.raises(CommandError, match=r"write def choose_parity\(self, call\)"):
         warnings(WithoutArgument())
     assert warnings(LosesName("Lost")) == [
@@ -542,3 +554,11 @@ def test_importing_the_package_loads_nothing_yet() -> None:
 def test_every_result_is_one_line(match: PastMatch, told: str) -> None:
     assert authors.result(match) == told
     assert "league explain" not in authors.result(match, is_of_league=False)
+
+
+def test_of_a_game_with_several_turns_the_reason_is_told() -> None:
+    ended = {"moves": [{"P01": "4"}, {"P02": "4"}], "reason": "P02 has four in a row\x1b after 8 discs"}
+    match = structs.replace(past("4", status="WIN", winner="P02", drawn_number=None), game_result=ended)
+    told = authors.result(match)
+    assert told.startswith("R1M1: you lost against P02: P02 has four in a row")
+    assert "\x1b" not in told

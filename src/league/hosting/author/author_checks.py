@@ -18,6 +18,10 @@ def check(player: object, base: type, to_write: Sequence[str]) -> list[str]:
     Raises CommandError if a method cannot be called.
     """
     title = type(player).__name__
+    for name in SET_BY_US:
+        value = getattr(type(player), name)
+        if callable(value) or isinstance(value, property):
+            raise CommandError(f"{title}.{name} takes the place of Player.{name}, which the league sets; rename yours")
     written = [name for name in to_write if getattr(type(player), name) is not getattr(base, name)]
     for name in written:
         _refuse_wrong_parameters(getattr(player, name), title, getattr(base, name))
@@ -30,6 +34,8 @@ def check(player: object, base: type, to_write: Sequence[str]) -> list[str]:
     ]
 
 
+SET_BY_US = ("history", "round", "standings")
+"""The attributes of a player that the league sets while it plays."""
 BLOCKS = "is async and calls time.sleep, which stops the whole player; write await asyncio.sleep(…)"
 
 

@@ -20,7 +20,7 @@ from league.player import history, news, strategies
 from league.player.history import PastMatch
 from league.protocol.message import messages, parts
 from league.protocol.message.messages import ChooseParityCall, Message
-from league.protocol.safe_text import without_tokens
+from league.protocol.safe_text import printable, without_tokens
 from league.terminal import did_you_mean
 
 NOT_THEIRS = (str(Path(__file__).parents[2]) + os.sep, str(importlib.__file__), "<frozen importlib")
@@ -37,6 +37,7 @@ LATE = (
     "An answer still counts while the referee asks again, at most three times; without a legal choice by then, the "
     "match is a technical loss."
 )
+LONGEST_REASON = 200
 OBJECTS = "Messages are objects, not dictionaries: write call.context.opponent_id, with dots and without quotes."
 MESSAGE_CLASSES = frozenset(
     name
@@ -248,6 +249,11 @@ def result(match: PastMatch, is_of_league: bool = True, opponent: str = "") -> s
     outcome = f"{match.match_id}: you {verb} against {opponent or match.opponent_id}"
     if match.status == "TECHNICAL_LOSS":
         return f"{outcome} by a technical loss {_fault(match, is_of_league)}"
+    reason = match.game_result.get("reason")
+    moves = match.game_result.get("moves")
+    # The last moves of a longer game say little.
+    if isinstance(moves, list) and len(moves) > 1 and isinstance(reason, str):
+        return f"{outcome}: {printable(reason)[:LONGEST_REASON]}"
     choices = f"{outcome}: you said {match.my_choice}, it said {match.opponent_choice}"
     if match.drawn_number is None:
         return choices
