@@ -184,6 +184,7 @@ MEANINGS: Mapping[str, str] = {
     "player_A_convention": "the way of calling it seems to understand: SPEC, TYPE, TOOLS, NESTED, BARE or LOWER (13.1)",
     "player_A_endpoint": "where this player accepts requests",
     "player_A_id": "a player",
+    "player_A_name": "for players, in the first round: the name shown to people, which tables have later",
     "player_A_known_as": "the id that it requested at registration and that another player has (13.2)",
     "player_A_standings": "its record, for `context.your_standings`",
     "player_A_suspended": "true: one invitation, no retries (8.11)",

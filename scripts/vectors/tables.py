@@ -108,6 +108,8 @@ _MATCH = {
     "player_B_suspended": True,
     "player_A_convention": "SPEC",
     "player_B_convention": "TOOLS",
+    "player_A_name": "Agent Alpha",
+    "player_B_name": "Agent Beta",
     "player_A_known_as": "P03",
     "player_B_known_as": "P04",
     "player_A_told": ["E021"],
@@ -823,6 +825,8 @@ ROUND_ANNOUNCEMENT
   matches[0].player_B_suspended                 bool         o
   matches[0].player_A_convention                text         o
   matches[0].player_B_convention                text         o
+  matches[0].player_A_name                      text         o
+  matches[0].player_B_name                      text         o
   matches[0].player_A_known_as                  text         o
   matches[0].player_B_known_as                  text         o
   matches[0].player_A_signs                     bool         o

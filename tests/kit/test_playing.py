@@ -31,7 +31,7 @@ def first_line(report: CheckReport) -> str:
         ),
         (
             on("GAME_INVITATION", Reaction(fields={"accept": False})),
-            "would not play in a league: it does not join a match: it declines the invitation to even_odd. ",
+            "would not play in a league: it does not join a match: it declines even_odd, the game of the kit (",
         ),
         (
             on(("GAME_INVITATION", "CHOOSE_PARITY_CALL"), Reaction(posted=True)),

@@ -283,6 +283,9 @@ def _in_braces(labels: str) -> str:
 # --- errors that others tell us of ------------------------------------------------------------------------------------
 
 
+UNKNOWN_TYPE = "?"
+
+
 class ErrorNote(Struct, frozen=True):
     """An error that somebody sent us, as a message or in answer to a call, or that we answered, in words that are safe
     to show."""
@@ -300,7 +303,7 @@ class ErrorNote(Struct, frozen=True):
     """False for errors that only help to find out how an agent is spoken to: they are not for the terminal."""
 
     def __str__(self) -> str:
-        subject = self.message_type
+        subject = "a message" if self.message_type == UNKNOWN_TYPE else self.message_type
         if self.match_id:
             subject += f" about {self.match_id}"
         if self.is_ours:
@@ -407,7 +410,7 @@ def label(request: Asked) -> str:
         return request.message_type
     if request.message_type is None and isinstance(request.content, Ping):
         return "ping"
-    return "?"
+    return UNKNOWN_TYPE
 
 
 def kind_of(message: Message | Ping) -> str:

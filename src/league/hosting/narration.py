@@ -479,12 +479,14 @@ def _announced(player: Competitor, event: events.RoundAnnounced) -> str:
 
 
 def _title(player: Competitor, player_id: str) -> str:
-    """A player's id, with its name if the table has it."""
-    rows = player.standings.standings if player.standings else ()
-    for row in rows:
-        if row.player_id == player_id:
-            return f'{player_id} "{row.display_name}"'
-    return player_id
+    """A player's id, with its name if the table or the announcement has it."""
+    names: dict[str, str | None] = {}
+    for match in player.announcement.matches if player.announcement else ():
+        names |= {match.player_A_id: match.player_A_name, match.player_B_id: match.player_B_name}
+    for row in player.standings.standings if player.standings else ():
+        names[row.player_id] = row.display_name
+    name = names.get(player_id)
+    return f'{player_id} "{name}"' if name else player_id
 
 
 def _answered_invitation(player: Competitor, event: events.InvitationAnswered) -> str:

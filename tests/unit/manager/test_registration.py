@@ -106,6 +106,7 @@ def test_a_referee_is_told_which_id_a_player_asked_for_and_did_not_get() -> None
     (told,) = league.told("REF01", "ROUND_ANNOUNCEMENT")
     assert isinstance(told.message, RoundAnnouncement)
     (match,) = told.message.matches
+    assert match.player_A_name is None
     known_as = {match.player_A_id: match.player_A_known_as, match.player_B_id: match.player_B_known_as}
     assert known_as == {"P02": None, "P01": "P02"}
 

@@ -31,7 +31,8 @@ def test_players_are_told_the_whole_round_and_referees_their_own_matches() -> No
 def test_the_players_copy_holds_nothing_that_is_meant_for_referees() -> None:
     league = Managed(players=2).fill()
     (match,) = plain(league.calls("ROUND_ANNOUNCEMENT", "P01")[0].message)["matches"]  # type: ignore[arg-type]
-    assert set(match) == {"match_id", "game_type", "player_A_id", "player_B_id", "referee_endpoint"}
+    names = {"player_A_name", "player_B_name"}
+    assert set(match) == {"match_id", "game_type", "player_A_id", "player_B_id", "referee_endpoint", *names}
 
 
 @pytest.mark.requirement("ROUND.assignment_complete")
@@ -137,6 +138,19 @@ def test_a_busy_player_is_asked_again_when_it_said_and_without_counting() -> Non
     league.wait(0.1)
     assert len(league.calls("ROUND_ANNOUNCEMENT", "P01")) == 1
     assert league.manager._calls.peers["P01"].breaker.failures == 0
+
+
+def test_only_the_first_announcement_has_names_which_tables_have_later() -> None:
+    league = Managed(players=2, double=True).fill()
+    league.play()
+    names = {
+        (match.match_id, match.player_A_name, match.player_B_name)
+        for told in league.outgoing
+        if isinstance(told.message, RoundAnnouncement)
+        for match in told.message.matches
+        if match.referee_id is None
+    }
+    assert names == {("R1M1", "Player 1", "Player 2"), ("R2M1", None, None)}
 
 
 def test_an_announcement_that_a_player_did_not_understand_is_not_repeated() -> None:

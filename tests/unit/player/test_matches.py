@@ -135,6 +135,14 @@ def test_a_manager_by_others_that_schedules_other_ids_gives_nobody_a_bye(derived
         assert PLAYER[RoundAnnounced](rig.player, of_type(rig, RoundAnnounced)[0]) == "round 1: you play against P08"
 
 
+def test_the_opponent_has_its_name_from_the_first_round_on() -> None:
+    rig = Rig().enrolled()
+    (match,) = rig.announcement()["matches"]
+    rig.say(rig.announcement(matches=[{**match, "player_A_name": "Ada", "player_B_name": "Bo"}]))
+    line = PLAYER[RoundAnnounced](rig.player, of_type(rig, RoundAnnounced)[0])
+    assert line == 'round 1: you play against P02 "Bo"'
+
+
 def test_no_player_plays_against_itself_under_another_id() -> None:
     rig = Rig(derived=False).enrolled()
     assert rig.refusal_of(rig.invitation(player_id="P07", opponent_id="P01")) == "E005"

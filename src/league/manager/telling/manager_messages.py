@@ -131,11 +131,17 @@ class Messages(ManagerPart):
         assert match.referee_id is not None, "announced before it was assigned"
         referee = self.context.member(match.referee_id)
         self.announced[match.match_id] = (referee.agent_id, match.attempt)
+        names: list[str | None] = [None, None]
+        if match.round_id == 1:
+            # Nobody has a table yet.
+            names = [self.context.member(player_id).name.display_name for player_id in match.players]
         return AnnouncedMatch(
             match_id=match.match_id,
             game_type=self._ledger.settings.game_type,
             player_A_id=match.player_a,
             player_B_id=match.player_b,
+            player_A_name=names[0],
+            player_B_name=names[1],
             referee_endpoint=referee.endpoint,
             referee_tokens=None
             if referee.as_referee.shows_derived_tokens

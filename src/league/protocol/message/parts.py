@@ -70,7 +70,7 @@ class Record(Part, kw_only=True, frozen=True):
 
 
 class AnnouncedMatch(Part, kw_only=True, frozen=True):
-    """A match of a round. `referee_tokens` is for its players (section 9.2). Only the copy for the match's referee has
+    """A match of a round. `referee_tokens` is for its players (section 9.2), names are for people. Only the copy for the match's referee has
     the fields from `referee_id` on (R-22, section 9)."""
 
     match_id: Text
@@ -96,6 +96,8 @@ class AnnouncedMatch(Part, kw_only=True, frozen=True):
     player_B_suspended: bool | None = None  # noqa: N815
     player_A_convention: Text | None = None  # noqa: N815
     player_B_convention: Text | None = None  # noqa: N815
+    player_A_name: Text | None = None  # noqa: N815
+    player_B_name: Text | None = None  # noqa: N815
     player_A_known_as: Text | None = None  # noqa: N815
     player_B_known_as: Text | None = None  # noqa: N815
     player_A_signs: bool | None = None  # noqa: N815

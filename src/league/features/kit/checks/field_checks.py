@@ -173,8 +173,9 @@ def _declined(record: RunRecord) -> CheckOutcome | None:
     for probe in record.of_kind("GAME_INVITATION"):
         if probe.is_answered and probe.accept is False and probe.message["game_type"] == "even_odd":
             advice = (
-                "accept: false loses the match at once; say true to play. The kit plays even_odd: a player of this "
-                "package that names another game is started with --game even_odd to be checked."
+                "accept: false loses the match at once; say true to play. The kit plays even_odd: start a player of "
+                "this package that names another game with --game even_odd to check it here, and let league spar play "
+                "its own game."
             )
             return warning("the player declined a match", advice, probe)
     return None

@@ -92,7 +92,7 @@ def _message_in(probe: Probe) -> Message | None:
 
 def _why_not(probe: Probe, message: Message | None) -> str:
     if isinstance(message, GameJoinAck):
-        return "it declines the invitation to even_odd"
+        return "it declines even_odd, the game of the kit (if it plays another: --game even_odd, or league spar)"
     if isinstance(probe.choice, str):
         return f"{quoted(repr(probe.choice))} is neither even nor odd, in lower case"
     if probe.is_answered:
