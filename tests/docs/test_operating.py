@@ -219,7 +219,8 @@ def test_roles_of_the_composed_database_read_only_their_own_schemas(
         "SET ROLE referee; CREATE SCHEMA spring_referee; RESET ROLE"
     )
     allowed = postgres.sql(
-        "SELECT has_schema_privilege('manager', 'spring', 'USAGE'), has_schema_privilege('referee', 'spring', 'USAGE'), "
+        "SELECT has_schema_privilege('manager', 'spring', 'USAGE'), "
+        "has_schema_privilege('referee', 'spring', 'USAGE'), "
         "has_table_privilege('referee', 'spring.events', 'SELECT'), "
         "has_schema_privilege('manager', 'spring_referee', 'USAGE'), "
         "bool_or(rolsuper or rolcreaterole or rolcreatedb) from pg_roles where rolname in ('manager', 'referee')"

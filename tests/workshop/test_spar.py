@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import MatchDecided, MoveMade
-from league.features.workshop.sparring_report import REGISTERED
+from league.features.workshop.spar_command import REGISTERED
 from league.storage.reading import open_for_reading
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
@@ -207,8 +207,9 @@ def test_a_registered_player_lets_nobody_else_speak_to_it(processes: Processes) 
     manager = processes.manager(players=2)
     player = processes.players(manager, "registered", time_scale=SCALE)
     player.said("registered as P01")
-    _, document = sparred(processes, player.endpoint, "--matches", "1", time_scale=SCALE)
-    assert document["findings"][0]["advice"] == REGISTERED
+    ended = processes.run("spar", player.endpoint)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"league spar: {player.endpoint} {REGISTERED}\n"
 
 
 def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:

@@ -134,7 +134,7 @@ def _why_not(base: str, error: HTTPException | OSError) -> str:
         return f"{base}: {NoConnection.NOT_TRUSTED}; SSL_CERT_FILE names the authority that signed it"
     if isinstance(error, SSLError):
         return f"{base}: {NoConnection.NO_TLS}"
-    if isinstance(error, BadStatusLine) and error.line.startswith(TLS_ALERT):
+    if isinstance(error, BadStatusLine) and str(error).startswith(TLS_ALERT):
         return f"{base}: {NoConnection.TLS}"
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return f"nobody answers at {base}: {reason}"

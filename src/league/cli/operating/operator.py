@@ -119,7 +119,7 @@ class OrderCommand:
 
 
 def _missing_agents(pages: Pages) -> list[str]:
-    """A sentence for each agent that does not answer or is not in: once the league has started, it may be too late."""
+    """A sentence for each agent that does not answer or is not in: after the start it may be too late."""
     from league.cli.show import silence_in
     from league.terminal.tables import plain
 
@@ -130,8 +130,10 @@ def _missing_agents(pages: Pages) -> list[str]:
         applicant_id = applicant["applicant_id"]
         choice = f"league approve {applicant_id} or league reject {applicant_id}"
         sentences.append(_about(applicant, applicant_id, f"waiting for approval ({choice})"))
-    for applicant in document["approved"]:
-        sentences.append(_about(applicant, applicant["applicant_id"], "approved, but has not registered since"))
+    sentences += [
+        _about(applicant, applicant["applicant_id"], "approved, but has not registered since")
+        for applicant in document["approved"]
+    ]
     return list(map(plain, sentences))
 
 
@@ -152,8 +154,8 @@ ORDERS = (
         _ROWS["start"],
         "The league starts.",
         ("league start", "league start --anyway", f"league start {HERE}"),
-        "All agents are probed every 5 seconds until then. If one does not answer, waits for approval, or was approved and\n"
-        "has not registered since, the command says which and why, and starts the league only with --anyway.\n",
+        "All agents are probed every 5 seconds until then. If one does not answer, waits for approval, or has\n"
+        "not registered since its approval, the command says which and why; --anyway starts the league all the same.\n",
         objections=_missing_agents,
     ),
     OrderCommand(

@@ -22,15 +22,19 @@ examples:
   league spar http://127.0.0.1:8101/mcp --against frequency,mirror --matches 50
   league spar http://127.0.0.1:8101/mcp --move-seconds 5 --journal friendly.db
 
-Only the player has to be running: you need no league, no manager and no registration. A registered player lets nobody
-but the referees of its league speak to it: start a second one to spar with. This command runs a referee and
-the opponents itself, with the rules and time limits of a league. The player hears about these matches and nothing else.
-Opponents have the same names as for `league player --strategy`. After two technical losses in a row the remaining
-matches are not played.
+Only the player has to be running: you need no league, no manager and no registration. A registered player listens
+only to the referees of its league: start a second one to spar with, with --manager http://127.0.0.1:9. This command
+runs a referee and the opponents itself, with the rules and time limits of a league. The player hears about these
+matches only. Opponents have the same names as for `league player --strategy`. After two technical losses in a row the
+remaining matches are not played.
 
 exit status: 0 if all matches were played without a technical loss of the player, 1 if not, 2 for wrong usage or if
 nobody listens at the address"""
 JOURNAL = "sparring.db"
+REGISTERED = (
+    "is registered, so it listens only to the referees of its league; start a second one with --manager "
+    "http://127.0.0.1:9, where nobody answers, and spar with that"
+)
 LEAST_NUMBER = 0.01
 LARGEST_NUMBER = 1e6
 
@@ -91,7 +95,8 @@ def run(args: argparse.Namespace) -> int:
     from league.hosting.serving import run_loop
 
     endpoint = player_endpoint(args.url)
-    args.game = args.game or _game_of(endpoint)
+    named_game = _game_of(endpoint)
+    args.game = args.game or named_game
     entrants = _entrants(args.against)
     _check(args)
     # The report is made from a journal, so there is one even if nobody wants to keep it.
@@ -108,14 +113,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _game_of(endpoint: str) -> str:
-    """The game that the player at this address names first; only players of this package say so."""
+    """The game that the player at this address names first; only players of this package say so.
+
+    CommandError if it is registered: it would refuse every match.
+    """
     from league.cli.pages import Pages
     from league.games import registry
 
     health: object = None
     with suppress(CommandError):
         health = Pages(endpoint).json("/healthz")
-    games = health.get("games") if isinstance(health, dict) else None
+    if not isinstance(health, dict):
+        return "even_odd"
+    if health.get("registered_as"):
+        raise CommandError(f"{endpoint} {REGISTERED}", USAGE)
+    games = health.get("games")
     if isinstance(games, list):
         for game in games:
             if isinstance(game, str) and registry.find(game) is not None:

@@ -37,11 +37,6 @@ from league.reading.journals import Journals
 Cost = Literal["the match", "a retry or a correction", "nothing"]
 
 """The cause of a fault that is in the code of a player begins so."""
-REFUSED_TOKEN: Final = '"E012 '
-REGISTERED: Final = (
-    "This player is registered in a league, and lets nobody but the referees of that league speak to it. Start a "
-    "second one at another port, without a manager, and spar with that."
-)
 SPEC: Final = "SPEC"
 QUESTIONS: Final = ("GAME_INVITATION", *MOVES)
 
@@ -167,8 +162,6 @@ def _findings_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
         name = named(code).partition(" ")[2] or code
         if ITS_CODE in sentence:
             name = "an error in its code"
-        if REFUSED_TOKEN in sentence:
-            advice = REGISTERED
         return SparringFinding(
             code, name, broken, matches=(facts.match_id,), cost=cost, sentence=sentence, advice=advice
         )

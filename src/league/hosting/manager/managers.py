@@ -385,7 +385,7 @@ def _check_trust(settings: LeagueSettings) -> None:
 
 
 def _stored_settings(place: Place) -> tuple[LeagueSettings | None, bool]:
-    """The settings in this journal, and if nobody has registered; None if there is no journal yet, or it cannot be read.
+    """The settings in this journal, and True if nobody has registered; None without a journal that can be read.
 
     A problem with the journal is reported later, when it is opened for writing.
     """

@@ -198,7 +198,8 @@ class MemberProcess:
     def _shown(self, host: HostedAgent) -> dict[str, object]:
         if host.agent is None or self._role is not Role.PLAYER:
             return {}
-        return {"games": cast("Competitor", host.agent.machine).games}
+        player = cast("Competitor", host.agent.machine)
+        return {"games": player.games, "registered_as": player.agent_id}
 
     def _setup(self, member: HostedMember, host: HostedAgent, number: int) -> Setup:
         options = self._options

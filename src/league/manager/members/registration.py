@@ -187,7 +187,9 @@ class Admission(ManagerPart):
         if application.role == "player":
             if ledger.settings.late == "admit":
                 return
-            detail = "the league has started and takes nobody late; ask its operator to run the next one with --late admit"
+            detail = (
+                "the league has started and takes nobody late; ask its operator to run the next one with --late admit"
+            )
             namesake = ledger.roster.with_name("player", application.meta.display_name)
             if namesake is not None:
                 detail = f"{detail}; {_how_to_come_back(namesake)}"

@@ -70,8 +70,8 @@ class Record(Part, kw_only=True, frozen=True):
 
 
 class AnnouncedMatch(Part, kw_only=True, frozen=True):
-    """A match of a round. `referee_tokens` is for its players (section 9.2), names are for people. Only the copy for the match's referee has
-    the fields from `referee_id` on (R-22, section 9)."""
+    """A match of a round. `referee_tokens` (section 9.2) and names are for its players. Only the copy for the match's
+    referee has the other fields from `referee_id` on (R-22, section 9)."""
 
     match_id: Text
     game_type: Text

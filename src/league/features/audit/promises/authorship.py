@@ -77,7 +77,9 @@ def _trusts_addresses(evidence: Evidence) -> bool:
     rules: list[str | None] = [event.settings.trust for event in of_kind(evidence.manager, e.LeagueCreated)]
     # An operator may change what a league trusts while it runs.
     for change in of_kind(evidence.manager, e.SettingsChanged):
-        rules += [change.trust, change.settings and change.settings.trust]
+        rules.append(change.trust)
+        if change.settings is not None:
+            rules.append(change.settings.trust)
     return "class" in rules
 
 

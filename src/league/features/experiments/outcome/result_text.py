@@ -33,8 +33,9 @@ def standings_cells(row: Document) -> list[object]:
     cells = [name, *(row[count] for count in COUNTS)]
     if row["interval"] is None:
         return [*cells, None, None]
-    mean = row.get("return_per_match", row["points_per_match"])
-    low, high = row.get("return_interval", row["interval"])
+    mean, (low, high) = row["points_per_match"], row["interval"]
+    if "return_per_match" in row:
+        mean, (low, high) = row["return_per_match"], row["return_interval"]
     return [*cells, f"{mean:.3f}", f"{low:.3f} … {high:.3f}"]
 
 

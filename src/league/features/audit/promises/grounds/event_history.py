@@ -152,7 +152,8 @@ def has_technical_loss(manager: Sequence[e.Event]) -> bool:
 def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
     settings = None
     for event in of_kind(manager, e.LeagueCreated, e.SettingsChanged):
-        settings = event.settings or settings
+        if isinstance(event, e.LeagueCreated | e.SettingsChanged):
+            settings = event.settings or settings
     return settings
 
 
