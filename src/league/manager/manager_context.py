@@ -18,6 +18,8 @@ from league.events import (
     DeviationRecorded,
     RequestRefused,
 )
+from league.games import registry
+from league.games.contract import Game
 from league.machine import Address, JournalHead
 from league.manager.state.ledger import Ledger
 from league.manager.state.roster import Member
@@ -228,6 +230,12 @@ class ManagerPart:
 
     def __post_init__(self) -> None:
         self._ledger = self.context.ledger
+
+    @property
+    def game(self) -> Game:
+        game = registry.find(self._ledger.settings.game_type)
+        assert game is not None, "a league is made with a game that is installed"
+        return game
 
 
 def _is_same(refused: RequestRefused, earlier: RequestRefused) -> bool:

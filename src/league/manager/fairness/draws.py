@@ -22,8 +22,7 @@ from typing import Any
 import msgspec
 
 from league.events import DrawReleased, RequestRefused, ResultAccepted, Status
-from league.games import draw, evidence, registry
-from league.games.contract import Game
+from league.games import draw, evidence
 from league.machine import Letter
 from league.manager.fairness.proofs import Proofs
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
@@ -48,7 +47,7 @@ class SharedDraws(ManagerPart):
     def is_for(self, referee: Member) -> bool:
         """True if the draws of this referee are shared."""
         traits = referee.as_referee
-        return traits.shares_every_draw or (traits.shares_draws and self._game.single_draw_last)
+        return traits.shares_every_draw or (traits.shares_draws and self.game.single_draw_last)
 
     def promise(self, referee: Member, match: ScheduledMatch, attempt: int) -> str:
         """Draw a share for an attempt and return its promise; empty if the referee draws alone."""
@@ -109,7 +108,7 @@ class SharedDraws(ManagerPart):
         handed_in: Object = {"choices": request.choices}
         if request.moves is not None:
             handed_in["moves"] = request.moves
-        if not evidence.awaits_draw(self._game, match.players, handed_in):
+        if not evidence.awaits_draw(self.game, match.players, handed_in):
             raise PeerError(
                 "E039", "no draw comes after these choices, or they are not legal", {"match_id": match.match_id}
             )
@@ -126,12 +125,6 @@ class SharedDraws(ManagerPart):
         )
         self.context.happened(released)
         return released
-
-    @property
-    def _game(self) -> Game:
-        game = registry.find(self._ledger.settings.game_type)
-        assert game is not None, "a league is made with a game that is installed"
-        return game
 
     def _contest(self, match: ScheduledMatch, referee: Member, now: float) -> None:
         """Show everybody that the referee said two different things."""
@@ -158,7 +151,7 @@ class SharedDraws(ManagerPart):
         released = match.current.released
         if released is None:
             return False
-        if not self._game.single_draw_last:
+        if not self.game.single_draw_last:
             self._compare(match, released, details, referee, now)
             return False
         decided = self._details(match, released)
@@ -186,14 +179,14 @@ class SharedDraws(ManagerPart):
 
     def is_decided(self, match: ScheduledMatch) -> bool:
         """True if everything that decides the match was handed in."""
-        return match.current.released is not None and self._game.single_draw_last
+        return match.current.released is not None and self.game.single_draw_last
 
     def decide(self, match: ScheduledMatch, now: float) -> None:
         """Record the result of a match whose referee will not report it."""
         released = match.current.released
         assert released is not None
         details = self._details(match, released)
-        verdict = self._game.wire.verdict(details, match.players)
+        verdict = self.game.wire.verdict(details, match.players)
         winner = None if verdict.winner is None else match.players[verdict.winner]
         decided = Decided(match.players, winner, False)
         status: Status = details["status"]
@@ -217,8 +210,8 @@ class SharedDraws(ManagerPart):
         """Return `result.details` as they follow from what was handed in."""
         seed = draw.mixed(bytes.fromhex(released.draw_seed), bytes.fromhex(released.draw_share))
         number = draw.number(seed, self._ledger.settings.league_id, match.match_id, match.attempt)
-        details: Object = evidence.drawn(self._game, match.players, released.handed_in, number)
-        verdict = self._game.wire.verdict(details, match.players)
+        details: Object = evidence.drawn(self.game, match.players, released.handed_in, number)
+        verdict = self.game.wire.verdict(details, match.players)
         return {
             **details,
             "status": "DRAW" if verdict.winner is None else "WIN",

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from league.events import ResultAccepted, ResultJudged
-from league.games import evidence, registry
-from league.games.contract import Game
+from league.games import evidence
 from league.games.evidence import AssignedMatch, Proof
 from league.manager.manager_context import ManagerPart
 from league.manager.state.ledger import ScheduledMatch
@@ -81,7 +80,7 @@ class Proofs(ManagerPart):
             proof = self._of_loss(match, result)
         else:
             details = self._with_talk(match, result)
-            proof = evidence.rests_on(self._game, self.played(match), details)
+            proof = evidence.rests_on(self.game, self.played(match), details)
         self._happened(match, proof, now)
 
     def _happened(self, match: ScheduledMatch, proof: Proof, now: float) -> None:
@@ -119,14 +118,8 @@ class Proofs(ManagerPart):
             return False
         return self.context.calls.peers[player].breaker.failing_since is not None
 
-    @property
-    def _game(self) -> Game:
-        game = registry.find(self._ledger.settings.game_type)
-        assert game is not None, "a league is made with a game that is installed"
-        return game
-
     def _with_talk(self, match: ScheduledMatch, result: ResultAccepted) -> Object:
-        return evidence.with_talk(self._game, result.details, match.current.talk or ())
+        return evidence.with_talk(self.game, result.details, match.current.talk or ())
 
     def played(self, match: ScheduledMatch) -> AssignedMatch:
         return AssignedMatch(

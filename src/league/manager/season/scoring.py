@@ -36,8 +36,8 @@ from league.events import (
     ResultAccepted,
     Status,
 )
-from league.games import draw, registry
-from league.games.contract import SEATS, Game, Seat, Verdict
+from league.games import draw
+from league.games.contract import SEATS, Seat, Verdict
 from league.games.wire_fields import unpacked
 from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.fairness.draws import SharedDraws
@@ -252,12 +252,6 @@ class Scorekeeper(ManagerPart):
         draw_is_proven = draw.proves_all(details.get("draw_seed"), share, *name, verdict.draws)
         by_margin = game.scoring.by_margin
         return Judgement(status, winner, points, deviations, draw_is_proven, by_margin)
-
-    @property
-    def game(self) -> Game:
-        game = registry.find(self._ledger.settings.game_type)
-        assert game is not None, "a league is made with a game that is installed"
-        return game
 
     def _winner(
         self,
