@@ -45,7 +45,7 @@ def test_the_first_player_meets_the_one_that_looks_ahead(tmp_path: Path, capsys:
 
 
 def test_it_fits_on_a_screen() -> None:
-    assert len(PAGE.splitlines()) <= 105
+    assert len(PAGE.splitlines()) <= 85
     assert PAGE.index("class Center") < PAGE.index("class Contrarian")
 
 
