@@ -33,6 +33,7 @@ MOST_NAMED = 12
 """How many ids of others are named in one line."""
 LEADERS = 3
 """How many players at the top of the table are named when a round is over."""
+NO_METHOD = "there is no method "
 SHOWN_AGAIN = frozenset(10**power for power in range(1, 10))
 MOST_ERRORS = 1_000
 """The limit on different errors that are shown."""
@@ -89,10 +90,12 @@ class ErrorLines(Struct):
 
     def __call__(self, error: ErrorNote) -> None:
         text = str(error)
-        if len(self._times) >= MOST_ERRORS and text not in self._times:
+        # Who takes us for somebody else tries one name of a method after the other.
+        kind = text.partition(NO_METHOD)[0]
+        if len(self._times) >= MOST_ERRORS and kind not in self._times:
             return  # an agent that sends ever new errors must not fill our memory
-        self._times[text] += 1
-        times = self._times[text]
+        self._times[kind] += 1
+        times = self._times[kind]
         if times == 1:
             self.say(text)
         elif times in SHOWN_AGAIN:

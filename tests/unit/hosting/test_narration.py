@@ -151,6 +151,9 @@ def test_an_error_that_is_repeated_is_shown_in_full_once_and_then_counted() -> N
     for _ in range(100):
         show(ErrorNote("P01", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
     show(ErrorNote("P02", "GAME_OVER", "E099", "my bug", "R1M1", is_answer=True))
+    for method in ("register_player", "handle_message"):
+        show(ErrorNote("P03", "?", "E036", f"there is no method {method!r} here", is_ours=True))
+    assert said.pop() == "refused a message from P03: E036 there is no method 'register_player' here"
     assert str(ErrorNote("P02", "?", "E036", "no", is_ours=True)) == "refused a message from P02: E036 no"
     first = "P01 answers GAME_OVER about R1M1 with my bug (E099)"
     assert said == [first, f"{first} (10 times by now)", f"{first} (100 times by now)", first.replace("P01", "P02")]
