@@ -67,12 +67,12 @@ _STATEMENT = {
             "status": "WIN",
             "winner": "P01",
             "points": {"P01": 3, "P02": 0},
-            "evidence": "proven",
+            "basis": {"evidence": "proven", "unsigned": [], "doubt": ""},
             "details": COMMITMENT,
         }
     ],
     "orders": [],
-    "table": [{name: value for name, value in row.items() if name != "display_name"} for row in _TABLE],
+    "table": _TABLE,
     "previous": None,
 }
 _SIGNATURE = sign(signing_key(bytes(range(32))), _STATEMENT)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import to_builtins
 
 from league.cli.main import main
 from league.events import LeagueFinished, OrderCarriedOut, Registered, ResultAccepted, ResultVoided, RoundFinished
@@ -34,7 +35,16 @@ ATTACKS = 40
 DEEP_ATTACKS = 400
 FORGER = signing_key(b"forger".ljust(32))
 Json = dict[str, Any]
-TOLD = ("ResultAccepted", "WalkoverDecided", "RoundFinished", "LeagueFinished", "OrderCarriedOut", "ResultVoided")
+TOLD = (
+    "AgentRegistered",
+    "ResultAccepted",
+    "ResultJudged",
+    "WalkoverDecided",
+    "RoundFinished",
+    "LeagueFinished",
+    "OrderCarriedOut",
+    "ResultVoided",
+)
 """The events that half of the attacks aim at; the others aim at any."""
 
 
@@ -104,11 +114,12 @@ def told(journal: Path) -> object:
             result and result.winner,
             result and result.points,
             _details(result),
+            to_builtins(match.basis if result else None),
         )
         for match in manager.ledger.matches.values()
         for result in (match.result,)
     ]
-    return results, orders, voids, manager.ledger.champion, [row.points for row in manager.standings]
+    return results, orders, voids, manager.ledger.champion, to_builtins(manager.standings)
 
 
 def _details(result: object) -> object:

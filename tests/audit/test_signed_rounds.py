@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from league.cli.main import main
-from league.events import Registered
+from league.events import AgentRegistered, Registered
 from league.features.audit.journal_evidence import read_league
 from league.features.audit.signed_rounds import SignedRounds, check_rounds
 from league.protocol.signing.keys import SigningKey, sign, signing_key
@@ -153,6 +153,8 @@ def drop_signature(event: Event) -> None:
         ("ResultAccepted", set_choice),
         ("ResultAccepted", lambda event: event.update(attempt=2)),
         ("ResultJudged", lambda event: event.update(evidence="by_referee")),
+        ("ResultJudged", lambda event: event.update(doubt="P01 cheated")),
+        ("ResultJudged", lambda event: event.update(unsigned=["P01"])),
         ("ResultAccepted", lambda event: event.update(referee_id="REF07")),
         ("RoundFinished", set_signed_choice),
         ("RoundFinished", set_row),
@@ -170,6 +172,17 @@ def test_what_differs_from_a_signed_round_is_found_although_all_digests_fit(
     assert checked(alone, key).contradictions
 
 
+def test_a_name_that_was_changed_is_found_with_its_player(alone: Path, key: str) -> None:
+    def rename(event: Event) -> None:
+        event["display_name"] = "Mallory"
+
+    roles = [event.role for event in read_events(alone / "manager.db") if isinstance(event, AgentRegistered)]
+    played.change(alone / "manager.db", "AgentRegistered", rename, roles.index("player"))
+    found = checked(alone, key).contradictions
+    assert len(found) == 3, "one for each round"
+    assert all("'Mallory'" in contradiction.detail for contradiction in found)
+
+
 def test_results_in_another_order_are_found(alone: Path, key: str) -> None:
     with played.opened(alone / "manager.db") as connection:
         query = "SELECT seq, body FROM events WHERE kind = 'ResultAccepted' ORDER BY seq LIMIT 2"
@@ -184,6 +197,21 @@ def test_a_key_without_anything_that_it_signed_fails(copied: Path, key: str) -> 
     (copied / "manager.db").unlink()
     assert any("nothing here is signed" in found.detail for found in checked(copied, key).contradictions)
     assert checked(copied).contradictions == []
+
+
+def test_results_that_nobody_signed_yet_are_named(alone: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever has the end of a journal can write another one; no signature covers it."""
+    with played.opened(alone / "manager.db") as connection:
+        query = "SELECT seq FROM events WHERE kind = 'RoundFinished' ORDER BY seq LIMIT 1 OFFSET 1"
+        (second_end,) = connection.execute(query).fetchone()
+        query = "SELECT MAX(seq) FROM events WHERE seq < ? AND LENGTH(digest) > 0"
+        (last,) = connection.execute(query, (second_end,)).fetchone()
+        connection.execute("DELETE FROM events WHERE seq > ?", (last,))
+        connection.execute("DELETE FROM letters")
+    rounds = checked(alone, key)
+    assert (rounds.signed, len(rounds.uncovered), rounds.contradictions) == (1, 1, [])
+    main(["verify", str(alone), "--key", key])
+    assert "signed: 1 of 3 rounds; not signed yet: R2M" in capsys.readouterr().out
 
 
 def test_an_end_that_was_cut_off_shows_by_what_players_kept(copied: Path, key: str) -> None:

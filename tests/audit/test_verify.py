@@ -403,6 +403,14 @@ def opposite(choice: str) -> str:
     return {"even": "odd", "odd": "even"}[choice]
 
 
+def test_a_match_without_the_keys_of_its_players_is_not_proven(copied: Path) -> None:
+    """Journals of 0.3.0 name no keys, and call nothing proven."""
+    played.change(copied / "manager.db", "MatchAssigned", lambda event: event.pop("keys"))
+    outcome = audited(copied)
+    assert outcome.unproven == ["R1M1"]
+    assert any("R1M1 is stored as proven, but" in found.detail for found in outcome.contradictions)
+
+
 def test_a_choice_that_its_player_denies_is_contradicted(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The player's own journal is the only one that tells the truth."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from league.protocol.signing.choices import chained
 from league.protocol.signing.keys import is_signed, sign, signing_key, statement_bytes
 from league.protocol.signing.rounds import digest_of
 from league.protocol.wire.canonical_json import canonical
@@ -29,5 +30,14 @@ def test_a_statement_is_written_and_signed_as_its_vector_says(vector: dict[str, 
 
 
 def test_each_names_the_one_before() -> None:
-    first, second = VECTORS
+    first, second = [vector for vector in VECTORS if vector["statement"]["type"] == "league.v2 round"]
     assert (first["statement"]["previous"], second["statement"]["previous"]) == (None, first["digest"])
+
+
+def test_views_are_chained_as_a_vector_says() -> None:
+    vector = next(vector for vector in VECTORS if "move_requests" in vector)
+    views = None
+    for request, link in zip(vector["move_requests"], vector["chain"], strict=True):
+        views = chained(views, request)
+        assert views == link
+    assert vector["statement"]["views"] == views

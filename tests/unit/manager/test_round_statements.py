@@ -44,6 +44,7 @@ def test_each_round_is_signed_with_its_results_and_the_table() -> None:
         ["R3M1", "R3M2"],
     ]
     (event,) = [result for result in league.of(e.ResultAccepted) if result.match_id == "R1M1"]
+    (judged,) = [one for one in league.of(e.ResultJudged) if one.match_id == "R1M1"]
     assert signed[0]["results"][0] == {
         "match_id": "R1M1",
         "players": list(league.manager.ledger.matches["R1M1"].players),
@@ -52,13 +53,10 @@ def test_each_round_is_signed_with_its_results_and_the_table() -> None:
         "status": "WIN",
         "winner": event.winner,
         "points": event.points,
-        "evidence": "by_referee",
+        "basis": {"evidence": "by_referee", "unsigned": ["P01", "P02"], "doubt": judged.doubt},
         "details": details_digest(event.details),
     }
-    assert signed[-1]["table"] == [
-        {name: value for name, value in to_builtins(row).items() if name != "display_name"}
-        for row in league.manager.standings
-    ]
+    assert signed[-1]["table"] == to_builtins(league.manager.standings)
     assert all(statement["orders"] == [] for statement in signed)
 
 

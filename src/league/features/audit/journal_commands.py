@@ -222,7 +222,8 @@ def _key_lines(rounds: SignedRounds) -> Iterator[str]:
     source = next((pin.source for pin in rounds.pins if pin.key == rounds.key), "")
     known = f", known from {source}" if source else "; nothing here says that it is the manager's: compare it (--key)"
     yield f"\nkey of the manager: {rounds.key}{terminal.plain(known)}"
-    yield f"signed: {rounds.signed} of {terminal.counted(rounds.rounds, 'round')}"
+    uncovered = f"; not signed yet: {terminal.plain(', '.join(rounds.uncovered))}" if rounds.uncovered else ""
+    yield f"signed: {rounds.signed} of {terminal.counted(rounds.rounds, 'round')}{uncovered}"
 
 
 _JOURNALS = (

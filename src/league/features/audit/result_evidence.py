@@ -74,8 +74,8 @@ class _League:
             keys = getattr(self._assigned.get(attempt_of(result)), "keys", None)
         basis = basis_of(result, judged, keys)
         status: str = basis.evidence if basis else "by_referee"
-        if isinstance(result, e.ResultAccepted) and keys is not None:
-            proof = self._prove(result, keys)
+        if isinstance(result, e.ResultAccepted) and (keys is not None or status == "proven"):
+            proof = self._prove(result, keys or {})
             if proof is not None and proof.doubt == SUSPICIOUS:
                 checked.suspicious.append(result.match_id)
             if status == "proven" and (proof is None or proof.evidence != "proven"):

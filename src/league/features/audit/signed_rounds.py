@@ -19,6 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import json
+
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
@@ -56,6 +58,8 @@ class SignedRounds:
     """The rounds of the schedule."""
     signed: int = 0
     """The rounds that are signed."""
+    uncovered: Sequence[str] = ()
+    """The matches that changed after the last statement."""
     is_finished: bool = False
     """The league is over, and nothing changed after the last statement."""
     contradictions: list[Contradiction] = field(default_factory=list)
@@ -86,6 +90,7 @@ def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
             outcome.contradictions += account.judge(place, event, keys)
         account.take(event)
     outcome.signed = account.signed
+    outcome.uncovered = list(account.changed)
     outcome.is_finished = is_over(events) and account.signed == outcome.rounds and not account.changed
     if is_over(events) and keys:
         outcome.contradictions += account.left()
@@ -167,6 +172,7 @@ class _Account:
         self._table: Sequence[Json] = ()
         self._tables = tables_of(events)
         self._schedule = schedule_of(events)
+        self._names = {event.agent_id: event.display_name for event in of_kind(events, e.AgentRegistered)}
         self._referees: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._results: dict[str, e.ResultAccepted | e.WalkoverDecided] = {}
@@ -261,9 +267,15 @@ class _Account:
         results = [self._result(match_id) for match_id in self.changed]
         if stated != results:
             yield from _differences(name, stated if isinstance(stated, list) else [], results)
-        rows = [_row(row) for row in statement.get("table") or ()]
-        if self._tables.upto(place) not in self._tables.prefixes(rows):
+        table = statement.get("table") or ()
+        if self._tables.upto(place) not in self._tables.prefixes([_row(row) for row in table]):
             yield "", f"{name} has another table than the journal"
+            return
+        for row in table:
+            player = row["player_id"]
+            own_name = self._names.get(player)
+            if row.get("display_name") not in (own_name, f"{player} {own_name}"):
+                yield "", f"{name} calls {player} {row.get('display_name')!r}, and the journal says {own_name!r}"
 
     def _result(self, match_id: str) -> Json:
         """Return what a manager must say about a match."""
@@ -272,17 +284,19 @@ class _Account:
         status = accepted.status if accepted else "WALKOVER" if result else None
         basis = basis_of(result, self._judged.get(match_id), self._keys.get(match_id)) if result else None
         slot = self._schedule.get(match_id)
-        return {
+        fields = {
             "match_id": match_id,
-            "players": list(slot.players) if slot else [],
+            "players": slot.players if slot else (),
             "attempt": accepted.attempt if accepted else self._attempts.get(match_id, 0),
             "referee_id": accepted.referee_id if accepted else self._referees.get(match_id),
             "status": status,
             "winner": result.winner if result else None,
             "points": result.points if result else {},
-            "evidence": basis.evidence if basis else None,
+            "basis": basis,
             "details": details_digest(accepted.details) if accepted else None,
         }
+        plain: Json = json.decode(json.encode(fields))
+        return plain
 
     def left(self) -> Iterator[Contradiction]:
         """Return what changed after the last statement of a league that is over."""

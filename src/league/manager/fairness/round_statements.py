@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import convert, to_builtins
+from msgspec import json, to_builtins
 
 from league.events import ResultAccepted, WalkoverDecided
 from league.manager.state.ledger import Ledger, ScheduledMatch
 from league.manager.telling.manager_messages import table
-from league.protocol.signing.keys import SigningKey, sign
-from league.protocol.signing.rounds import RoundStatement, StatedResult, StatedRow, details_digest
+from league.protocol.signing.keys import SigningKey, sign, statement_bytes
+from league.protocol.signing.rounds import RoundStatement, StatedResult, details_digest
 
 
 def signed_round(ledger: Ledger, key: SigningKey, round_id: int) -> dict[str, Any]:
@@ -21,10 +21,10 @@ def signed_round(ledger: Ledger, key: SigningKey, round_id: int) -> dict[str, An
         round_id=round_id,
         results=[_stated(ledger.matches[match_id]) for match_id in ledger.unstated.matches],
         orders=ledger.unstated.orders,
-        table=[convert(row, StatedRow, from_attributes=True) for row in table(ledger)],
+        table=table(ledger),
         previous=ledger.unstated.since,
     )
-    return {"statement": to_builtins(statement), "signature": sign(key, statement)}
+    return {"statement": json.decode(statement_bytes(statement)), "signature": sign(key, statement)}
 
 
 def _stated(match: ScheduledMatch) -> StatedResult:
@@ -44,6 +44,6 @@ def _stated(match: ScheduledMatch) -> StatedResult:
         status=status,
         winner=result.winner if result else None,
         points=result.points if result else {},
-        evidence=match.basis.evidence if result and match.basis else None,
+        basis=to_builtins(match.basis if result else None),
         details=details,
     )

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct, json
 
+from league.protocol.message.parts import StandingsRow
 from league.protocol.signing.keys import Statement, statement_bytes
 
 TYPE: Final = "league.v2 round"
@@ -31,21 +32,10 @@ class StatedResult(Struct, frozen=True, kw_only=True):
     status: str | None
     winner: str | None
     points: dict[str, int]
-    evidence: str | None
+    basis: Mapping[str, Any] | None
+    """What it rests on: `evidence`, `unsigned` and `doubt`."""
     details: str | None
     """The digest of `result.details`: choices, moves, draws and signatures."""
-
-
-class StatedRow(Struct, frozen=True, kw_only=True):
-    """A row of the table."""
-
-    rank: int
-    player_id: str
-    played: int
-    wins: int
-    draws: int
-    losses: int
-    points: int
 
 
 class RoundStatement(Struct, frozen=True, kw_only=True):
@@ -58,7 +48,7 @@ class RoundStatement(Struct, frozen=True, kw_only=True):
     results: list[StatedResult]
     orders: list[str]
     """The operator's orders since the statement before, as in "withdraw P03"."""
-    table: list[StatedRow]
+    table: list[StandingsRow]
     previous: str | None
     """The digest of the statement before."""
 
