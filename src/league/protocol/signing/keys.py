@@ -17,11 +17,14 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct, json
 
 SECRET_BYTES: Final = 32
+REMEMBERED: Final = 8
+"""Number of checked signatures that are remembered."""
 SIGNING_SECRET: Final = "signing_secret"
 """The name under which an agent keeps its secret bytes."""
 _PUBLIC_KEY: Final = re.compile(r"[0-9a-f]{64}")
@@ -78,9 +81,6 @@ def sign(key: SigningKey, statement: Statement) -> str:
 
 def is_signed(signature: object, public_key: str, statement: Statement) -> bool:
     """True if the owner of this public key signed exactly this statement."""
-    from nacl.bindings import crypto_sign_open
-    from nacl.exceptions import BadSignatureError
-
     if not isinstance(signature, str) or not _SIGNATURE.fullmatch(signature) or not _PUBLIC_KEY.fullmatch(public_key):
         return False
     raw = urlsafe_b64decode(signature + "==")
@@ -88,8 +88,20 @@ def is_signed(signature: object, public_key: str, statement: Statement) -> bool:
     if _text(raw) != signature:
         return False
     try:
-        crypto_sign_open(raw + statement_bytes(statement), bytes.fromhex(public_key))
-    except (BadSignatureError, UnicodeEncodeError):  # half a character has no bytes
+        return _opens(raw + statement_bytes(statement), public_key)
+    except UnicodeEncodeError:  # half a character has no bytes
+        return False
+
+
+# All agents of a process get the same statement about a round.
+@lru_cache(maxsize=REMEMBERED)
+def _opens(signed: bytes, public_key: str) -> bool:
+    from nacl.bindings import crypto_sign_open
+    from nacl.exceptions import BadSignatureError
+
+    try:
+        crypto_sign_open(signed, bytes.fromhex(public_key))
+    except BadSignatureError:
         return False
     return True
 
