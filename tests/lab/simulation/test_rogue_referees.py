@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from league import events as e
-from league.features.audit.promises import authorship
+from league.features.audit.promises import authorship, check
 from league.features.audit.promises.grounds.event_history import is_handed_in, of_kind, word_of
 from league.features.audit.promises.grounds.evidence import Evidence
-from league.features.lab.simulation.misconduct.rogues import DROP, KIND, LEAK, LIES
+from league.features.lab.simulation.misconduct.rogues import DROP, QUIET_LIES, KIND, LEAK, LIES, PEEK
 from league.features.lab.simulation.runs import Plan, play
 
 PLAN = Plan(4, 1, 0.0)
@@ -17,8 +19,8 @@ ALONE, SHARED = 6, 7
 """Seeds of leagues whose referees draw alone, and together with the manager."""
 
 
-def played(kind: str, seed: int) -> Evidence:
-    world = PLAN.world(seed)
+def played(kind: str, seed: int, game_type: str = "even_odd") -> Evidence:
+    world = replace(PLAN, game_type=game_type).world(seed)
     world.rogues.kinds["referee-1"] = kind
     return world.run()
 
@@ -74,6 +76,50 @@ def test_after_a_shared_draw_a_lie_changes_no_result(kind: str) -> None:
     assert {word_of(evidence.manager, result) for result in changed} <= {"by_manager", "by_referee"}
 
 
+@pytest.mark.requirement("EVIDENCE.proven")
+@pytest.mark.parametrize(
+    ("kind", "game_type"),
+    [
+        ("frame", "even_odd"),
+        ("frame", "kuhn_poker"),
+        ("deal", "even_odd"),
+        ("deal", "kuhn_poker"),
+        ("lie", "kuhn_poker"),
+        ("lie", "connect_four"),
+    ],
+)
+def test_a_match_that_was_tampered_with_is_by_the_referees_word(kind: str, game_type: str) -> None:
+    evidence = played(kind, SHARED, game_type)
+    assert evidence.finished
+    words = {result.match_id: word_of(evidence.manager, result) for result in results(evidence)}
+    assert set(words.values()) == {"by_referee"}
+    assert list(authorship._unsigned(evidence)) == []
+    assert list(check(evidence).broken) == []
+
+
+@pytest.mark.requirement("EVIDENCE.proven")
+def test_a_choice_that_was_invented_for_the_draw_is_decided_and_never_proven() -> None:
+    evidence = played("hand in", SHARED)
+    assert evidence.finished
+    (journal,) = evidence.referees.values()
+    truth = {event.match_id: event.details["choices"] for event in of_kind(journal, e.MatchDecided)}
+    for result in results(evidence):
+        is_true = result.details["choices"] == truth[result.match_id]
+        assert word_of(evidence.manager, result) == ("proven" if is_true else "by_referee")
+    assert len({word_of(evidence.manager, result) for result in results(evidence)}) == 2
+
+
+@pytest.mark.requirement("EVIDENCE.proven")
+def test_a_match_whose_draws_its_referee_looked_at_and_forgot_is_played_again_and_never_proven() -> None:
+    world = replace(TWO_REFEREES, game_type="kuhn_poker").world(SHARED)
+    world.rogues.kinds["referee-2"] = PEEK
+    evidence = world.run()
+    assert evidence.finished
+    assert world.faults.counts["match dropped by its referee"]
+    words = {(result.attempt > 1, word_of(evidence.manager, result)) for result in results(evidence)}
+    assert words == {(False, "proven"), (True, "by_referee")}
+
+
 def tipped(evidence: Evidence) -> list[bool]:
     """Whether the friend of the referee won, the player with the lower id, for each match that was not drawn."""
     return [result.winner == min(result.points) for result in results(evidence) if result.status != "DRAW"]
@@ -112,7 +158,7 @@ def test_every_kind_is_cast_and_no_promise_is_broken() -> None:
         run = play(Plan(4, 2, 0.1, rogues=1.0), seed)
         assert (run.finished, run.broken) == (True, ()), seed
         kinds |= {kind for kind in run.faults if kind.endswith("by a referee")}
-    assert kinds == {f"{kind} by a referee" for kind in (*LIES, LEAK, DROP)}
+    assert kinds == {f"{kind} by a referee" for kind in (*LIES, *QUIET_LIES, LEAK, DROP, PEEK)}
 
 
 def test_the_kind_of_fault_can_be_left_out() -> None:

@@ -1,14 +1,19 @@
 """Dishonest referees of a simulated league: real referees whose messages are changed on their way.
 
 They were admitted like any other, so the manager must take their word. Each favours one friend, the player of a match
-with the lower id. There are six kinds:
+with the lower id. There are eleven kinds:
 
     grind, invent, swap, losses   lie in their reports
+    frame                         reports signatures that do not fit, so that players seem to have spoiled them
+    deal                          picks another seed than the promised one when it asks for the manager's share
+    hand in                       invents a choice when it asks for the share, and would rather not report
+    lie                           shows the opponent another position than the true one
     leak                          tells its friend the number before it chooses; says nothing untrue
+    peek                          takes the share, looks at the draws to come, and forgets the match
     drop                          says nothing about matches that its friend did not win, and so loses them
 
-What must never happen: that the manager calls a result proven that the players did not sign, or a loss confirmed of
-which nobody but the referee knows; that a match begins anew after the manager has released its share of the draw.
+What must never happen: that the manager calls a result proven that the players did not sign, or whose draw was known in
+an earlier attempt; that a match begins anew after a draw that decided it.
 """
 
 from __future__ import annotations
@@ -22,7 +27,14 @@ from msgspec import structs
 from league.games import draw
 from league.games.even_odd.rules import parity
 from league.machine import Ask
-from league.protocol.message.messages import GameInvitation, GameOver, Message
+from league.manager.state.ledger import ScheduledMatch
+from league.protocol.message.messages import (
+    DrawRequest,
+    GameInvitation,
+    GameMoveCall,
+    GameOver,
+    Message,
+)
 from league.protocol.message.messages import MatchResultReport as Report
 from league.protocol.message.parts import ResultDetails
 from league.referee.desk import RefereeDesk
@@ -36,6 +48,7 @@ KIND: Final = "dishonest referee"
 OTHER: Final = {"even": "odd", "odd": "even"}
 LEAK: Final = "leak"
 DROP: Final = "drop"
+PEEK: Final = "peek"
 DROPPED_FOR_S: Final = 3600.0
 """After that it gives up. Its match was taken away long before, if there is anybody else to play it."""
 MOST_DROPPED: Final = 3
@@ -67,9 +80,9 @@ class Rogues:
         """Decide whether the last referee is dishonest. Somebody honest must be left for matches that are dropped."""
         if self._dice.random() >= self._share:
             return
-        kinds = [*LIES, LEAK]
+        kinds = [*LIES, *QUIET_LIES, LEAK]
         if len(self._world.referees) > 1:
-            kinds.append(DROP)
+            kinds += [DROP, PEEK]
         kind = self._dice.choice(sorted(kinds))
         self.kinds[self._world.referees[-1].name] = kind
         self._world.faults.counts[f"{kind} by a referee"] += 1
@@ -82,7 +95,13 @@ class Rogues:
         if kind == LEAK and isinstance(message, GameInvitation):
             self._leak(referee, message)
         elif kind == DROP and isinstance(message, Report | GameOver):
-            return None if self._is_dropped(message) else message
+            return None if self._is_dropped(message.match_id, _winner(message)) else message
+        elif kind == PEEK and self._looks(referee, message):
+            return None
+        quiet_lie = QUIET_LIES.get(kind)
+        match = self._world.league.ledger.matches.get(getattr(message, "match_id", ""))
+        if quiet_lie is not None and match is not None:
+            return quiet_lie(message, match, self._dice)
         lie = LIES.get(kind)
         if lie is None or not isinstance(message, Report) or message.result.details is None:
             return message
@@ -109,19 +128,72 @@ class Rogues:
         friend = min(taken.players)
         self._tips[friend, taken.match_id] = parity(number)
 
-    def _is_dropped(self, message: Report | GameOver) -> bool:
-        """Whether the friend did not win this attempt. A match is dropped once, and not for ever: perhaps nobody else
+    def _looks(self, referee: Node, message: object) -> bool:
+        """True if this message belongs to a match whose draws the referee knows, and which it forgets."""
+        match_id = getattr(message, "match_id", "")
+        match = self._world.league.ledger.matches.get(match_id)
+        if match is None or getattr(referee.machine, "agent_id", "") != match.referee_id:
+            return False
+        # Only in games with choices after a draw is there anything to gain.
+        has_looked = match.current.released is not None and isinstance(message, GameMoveCall)
+        return (has_looked or match_id in self._dropped) and self._is_dropped(match_id)
+
+    def _is_dropped(self, match_id: str, winner: str | None = None) -> bool:
+        """True if the friend did not win this attempt. A match is dropped once, and not for ever: perhaps nobody else
         can play it."""
-        match = self._world.league.ledger.matches[message.match_id]
-        if message.match_id in self._dropped:
-            dropped = self._dropped[message.match_id]
+        match = self._world.league.ledger.matches[match_id]
+        if match_id in self._dropped:
+            dropped = self._dropped[match_id]
             return dropped.attempt == match.attempt and self._world.agenda.now < dropped.until
-        winner = message.result.winner if isinstance(message, Report) else message.game_result.winner_player_id
         if winner == min(match.players) or len(self._dropped) >= MOST_DROPPED:
             return False
-        self._dropped[message.match_id] = DroppedAttempt(match.attempt, self._world.agenda.now + DROPPED_FOR_S)
+        self._dropped[match_id] = DroppedAttempt(match.attempt, self._world.agenda.now + DROPPED_FOR_S)
         self._world.faults.counts["match dropped by its referee"] += 1
         return True
+
+
+def _winner(message: Report | GameOver) -> str | None:
+    return message.result.winner if isinstance(message, Report) else message.game_result.winner_player_id
+
+
+def _deal(message: object, match: ScheduledMatch, dice: Random) -> object:
+    """Promise another seed to the manager than to the players."""
+    if not isinstance(message, DrawRequest):
+        return message
+    seed = dice.randbytes(draw.SEED_BYTES)
+    name = (message.league_id, message.match_id, message.attempt)
+    promise = draw.commitment(seed, *name, match.current.share_commitment)
+    return structs.replace(message, draw_seed=seed.hex(), draw_commitment=promise)
+
+
+def _hand_in(message: object, match: ScheduledMatch, _: Random) -> object:
+    """Hand in that the opponent chose as the friend did not."""
+    if not isinstance(message, DrawRequest) or not message.choices:
+        return message
+    friend = min(match.players)
+    choices = dict.fromkeys(match.players, OTHER.get(str(message.choices[friend])))
+    return structs.replace(message, choices={**choices, friend: message.choices[friend]})
+
+
+def _lie(message: object, match: ScheduledMatch, _: Random) -> object:
+    """Show the opponent another position: other numbers, and boards from behind. Only the turn is true."""
+    if not isinstance(message, GameMoveCall) or message.player_id == min(match.players):
+        return message
+    request = message.move_request
+    numbers = {name: value + 1 for name, value in request.context.items() if type(value) is int}
+    boards = {name: value[::-1] for name, value in request.context.items() if isinstance(value, list | str)}
+    lie = {**request.context, **numbers, **boards, "turn": message.turn}
+    return structs.replace(message, move_request=structs.replace(request, context=lie))
+
+
+def _frame(message: object, _: ScheduledMatch, __: Random) -> object:
+    """Report the signature of each player as that of the other."""
+    if not isinstance(message, Report) or message.result.details is None:
+        return message
+    signatures = message.result.details.signatures or {}
+    exchanged = dict(zip(signatures, reversed(signatures.values()), strict=True))
+    lie = structs.replace(message.result.details, signatures=exchanged)
+    return structs.replace(message, result=structs.replace(message.result, details=lie))
 
 
 def _grind(report: Report, details: ResultDetails, dice: Random) -> Message:
@@ -201,3 +273,10 @@ LIES: Final[Mapping[str, Callable[[Report, ResultDetails, Random], Message]]] = 
     "swap": _swap,
     "losses": _lose,
 }
+QUIET_LIES: Final[Mapping[str, Callable[[object, ScheduledMatch, Random], object]]] = {
+    "deal": _deal,
+    "frame": _frame,
+    "hand in": _hand_in,
+    "lie": _lie,
+}
+"""Lies that leave the report's result as it is."""
