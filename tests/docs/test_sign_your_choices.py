@@ -101,8 +101,8 @@ def in_java(folder: Path) -> list[str]:
     lines = []
     for vector in VECTORS:
         lines.append("views = null;")
-        for request in vector.get("move_requests", ()):
-            lines.append(f"System.out.println(views = Signing.chained(views, {java_literal(request)}));")
+        shown = map(java_literal, vector.get("move_requests", ()))
+        lines += [f"System.out.println(views = Signing.chained(views, {request}));" for request in shown]
         statement = java_literal(vector["statement"])
         lines.append(f'System.out.println(Signing.sign("{vector["secret"]}", {statement}));')
     head, _, code = printed("java").partition("class Signing")
@@ -145,5 +145,7 @@ def test_the_printed_functions_sign_every_vector(language: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_they_are_short(language: str) -> None:
-    code = [line for line in printed(language).splitlines() if len(line) > 1 and not line.startswith(("import", "from"))]
+    code = [
+        line for line in printed(language).splitlines() if len(line) > 1 and not line.startswith(("import", "from"))
+    ]
     assert len(code) <= LONGEST

@@ -94,21 +94,15 @@ class Rogues:
             return message
         if kind == LEAK and isinstance(message, GameInvitation):
             self._leak(referee, message)
-        elif kind == DROP and isinstance(message, Report | GameOver):
-            return None if self._is_dropped(message.match_id, _winner(message)) else message
-        elif kind == PEEK and self._looks(referee, message):
+        if self._is_forgotten(kind, referee, message):
             return None
-        quiet_lie = QUIET_LIES.get(kind)
         match = self._world.league.ledger.matches.get(getattr(message, "match_id", ""))
-        if quiet_lie is not None and match is not None:
-            return quiet_lie(message, match, self._dice)
-        lie = LIES.get(kind)
-        if lie is None or not isinstance(message, Report) or message.result.details is None:
-            return message
+        if kind in QUIET_LIES and match is not None:
+            return QUIET_LIES[kind](message, match, self._dice)
         # In other games there is no number to pick and no two choices to swap, and points by margin are no 3 and 0.
-        if message.game_type != "even_odd":
+        if kind not in LIES or not isinstance(message, Report) or message.game_type != "even_odd":
             return message
-        return lie(message, message.result.details, self._dice)
+        return LIES[kind](message, message.result.details or ResultDetails(), self._dice)
 
     def tip(self, player: Node, ask: Ask) -> str | None:
         """Return the choice that a referee told this player, if it did."""
@@ -128,17 +122,19 @@ class Rogues:
         friend = min(taken.players)
         self._tips[friend, taken.match_id] = parity(number)
 
-    def _looks(self, referee: Node, message: object) -> bool:
-        """True if this message belongs to a match whose draws the referee knows, and which it forgets."""
+    def _is_forgotten(self, kind: str, referee: Node, message: object) -> bool:
+        """True if the referee says nothing more about this attempt: it did not like the result, or looked at draws."""
+        if kind == DROP and isinstance(message, Report | GameOver):
+            return self._is_dropped(message.match_id, _winner(message))
         match_id = getattr(message, "match_id", "")
         match = self._world.league.ledger.matches.get(match_id)
-        if match is None or getattr(referee.machine, "agent_id", "") != match.referee_id:
+        if kind != PEEK or match is None or getattr(referee.machine, "agent_id", "") != match.referee_id:
             return False
         # Only in games with choices after a draw is there anything to gain.
         has_looked = match.current.released is not None and isinstance(message, GameMoveCall)
         return (has_looked or match_id in self._dropped) and self._is_dropped(match_id)
 
-    def _is_dropped(self, match_id: str, winner: str | None = None) -> bool:
+    def _is_dropped(self, match_id: str, winner: object = None) -> bool:
         """True if the friend did not win this attempt. A match is dropped once, and not for ever: perhaps nobody else
         can play it."""
         match = self._world.league.ledger.matches[match_id]
@@ -152,7 +148,7 @@ class Rogues:
         return True
 
 
-def _winner(message: Report | GameOver) -> str | None:
+def _winner(message: Report | GameOver) -> object:
     return message.result.winner if isinstance(message, Report) else message.game_result.winner_player_id
 
 
