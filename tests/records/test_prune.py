@@ -22,7 +22,8 @@ from tests.support.processes import Processes
 KILLED = """
 import os, signal, sys
 from league.cli.main import main
-from league.storage import postgres_tables, sqlite
+from league.storage.database import postgres_tables
+from league.storage.files import sqlite
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
