@@ -829,3 +829,23 @@ def test_a_referee_by_others_learns_of_a_new_token_if_it_asks_before_losses(
     shown = {"status": "ACKNOWLEDGED", "round_id": 1, "auth_token": fresh}
     league.answer(asked, league.envelope("STANDINGS_UPDATE_ACK", "player:P01", **shown))
     assert bool(league.calls("ROUND_ANNOUNCEMENT", "REF01")) is is_reminded
+
+
+def test_a_referee_that_was_started_learns_of_a_new_token_by_another_start() -> None:
+    league = Managed(players=2, referees=1)
+    league.register("referee", 1, token_scheme=None, trouble="trouble.v1")
+    for number in (1, 2):
+        league.register("player", number)
+    live(league)
+    while not league.calls(START[0], "REF01"):
+        for call in league.calls("ROUND_ANNOUNCEMENT", "REF01"):
+            league.answer(call, UNKNOWN)
+        live(league, 0.5)
+    (start,) = league.calls(START[0], "REF01")
+    league.answer(start, league.envelope("START_MATCH_ACK", "referee:REF01", status="ACKNOWLEDGED"))
+    fresh = league.register("player", 1).auth_token
+    (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    shown = {"status": "ACKNOWLEDGED", "round_id": 1, "auth_token": fresh}
+    league.answer(asked, league.envelope("STANDINGS_UPDATE_ACK", "player:P01", **shown))
+    assert league.calls(START[0], "REF01")
+    assert league.calls("ROUND_ANNOUNCEMENT", "REF01") == []

@@ -206,7 +206,10 @@ class Dispatches(ManagerPart):
         delivery.compose = partial(self._still_assigned, referee, dispatches, now)
 
     def remind(self, referee: Member, match: ScheduledMatch, now: float) -> None:
-        """Send the same assignment once more, with the tokens as they are now; a referee of ours takes them over."""
+        """Send the same assignment once more, with the tokens as they are now, in the way that it was given."""
+        dispatch = self._open.get(match.match_id)
+        if dispatch is not None and not self.leases.is_ours(referee.agent_id) and self.giving.repeat(dispatch, now):
+            return
         reminder = self._announcement(referee, [match], "remind", now)
         reminder.on_end = partial(self._reminded, match.match_id)
         self.context.calls.deliver([reminder], now)

@@ -19,12 +19,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import chain
 from random import Random
 
 from league.events import (
     AgentRegistered,
     Event,
     LeagueSettings,
+    MatchAssigned,
+    ResultAccepted,
+    ScheduleMade,
+    TokenTakenUp,
 )
 from league.features.audit.promises.grounds.evidence import Evidence, SimulatorFacts
 from league.features.lab.simulation.agenda import EPOCH, Agenda
@@ -301,7 +306,7 @@ class World:
             return frozenset(agents[name] for name in names if name in agents)
 
         return SimulatorFacts(
-            faulted=ids(self.culprits.all()),
+            faulted=ids(self.culprits.all()) | unknown_to_referees(self.manager.history),
             impostors=ids(self.cheats.impostors),
             dishonest=ids(self.rogues.kinds),
             recoveries=[recovery for node in self.nodes.values() for recovery in node.log.recoveries],
@@ -387,3 +392,24 @@ def _has_no_path(player: Node) -> bool:
 def agents_by_endpoint(history: Iterable[Event]) -> dict[str, str]:
     """Return the agent ids that the manager gave, by endpoint."""
     return {event.endpoint: event.agent_id for event in history if isinstance(event, AgentRegistered)}
+
+
+def unknown_to_referees(history: Iterable[Event]) -> frozenset[str]:
+    """Return the players that took up another token while a referee that is not told of it played their match."""
+    players: dict[str, tuple[str, str]] = {}
+    asking: set[str] = set()
+    playing: dict[str, tuple[str, str]] = {}
+    unknown: set[str] = set()
+    for event in history:
+        if isinstance(event, AgentRegistered) and event.asks_before_losses:
+            asking.add(event.agent_id)
+        elif isinstance(event, ScheduleMade):
+            for pairing in chain.from_iterable(event.rounds):
+                players[pairing.match_id] = (pairing.player_a, pairing.player_b)
+        elif isinstance(event, MatchAssigned) and event.referee_id not in asking:
+            playing[event.match_id] = players[event.match_id]
+        elif isinstance(event, ResultAccepted):
+            playing.pop(event.match_id, None)
+        elif isinstance(event, TokenTakenUp) and event.agent_id in chain.from_iterable(playing.values()):
+            unknown.add(event.agent_id)
+    return frozenset(unknown)
