@@ -20,7 +20,7 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.calling.role import Context
-from league.events import LeagueEnded, Withdrawn
+from league.events import LeagueEnded
 from league.machine import Content, Refusal
 from league.membership import Membership
 from league.protocol.message.envelope import Unsealed
@@ -48,7 +48,7 @@ class StatusPoll:
         context: Context,
         membership: Membership,
         is_idle: Callable[[], bool],
-        on_ended: Callable[[LeagueEnded | Withdrawn, float], None],
+        on_ended: Callable[[LeagueEnded, float], None],
     ) -> None:
         self.trouble = ""
         """Why the last question failed, for people."""
@@ -150,13 +150,13 @@ def _data_in(answer: Content | None) -> Mapping[str, Any]:
     return {}
 
 
-def _end_in(status: Mapping[str, Any], now: float) -> LeagueEnded | Withdrawn | None:
+def _end_in(status: Mapping[str, Any], now: float) -> LeagueEnded | None:
     """Return the end of the league for us, if this status says so."""
     # A manager that has more to tell us does not call us SHUTDOWN.
     if status.get("your_state") != "SHUTDOWN":
         return None
     if status.get("withdrawn") is True:
-        return Withdrawn(at=now)
+        return LeagueEnded(at=now, withdrawn=True)
     champion = status.get("champion")
     if not isinstance(champion, str):
         return None

@@ -12,7 +12,7 @@ from league.cli.main import command_parsers
 from league.events import EVENTS
 from league.settings import LeagueSettings
 
-MOST_EVENTS = 68
+MOST_EVENTS = 66
 MOST_SETTINGS = 19
 MOST_OPTIONS = {"manager": 29, "referee": 20, "player": 24}
 

@@ -12,11 +12,11 @@ import pytest
 from league.events import (
     AgentRegistered,
     AnswerRefused,
+    AssignmentCompleted,
     LeagueFinished,
     MatchDecided,
     MatchLost,
     PlayerFaulted,
-    PlayersLocated,
     ReportSettled,
     RequestRefused,
     ResultAccepted,
@@ -157,7 +157,7 @@ def _refereed(manager: Manager, processes: Processes, players: int, source: str)
     decided = processes.events("referee", MatchDecided)
     assert {one.status for one in decided} <= {"WIN", "DRAW"}
     assert {one.answer for one in processes.events("referee", ReportSettled)} == {"ACCEPTED"}
-    assert {one.source for one in processes.events("referee", PlayersLocated)} == {source}
+    assert {one.source for one in processes.events("referee", AssignmentCompleted) if one.endpoints} == {source}
     return decided
 
 

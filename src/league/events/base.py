@@ -68,9 +68,10 @@ class ConventionLearned(Event, frozen=True, kw_only=True):
 
 
 class LeagueEnded(Event, frozen=True, kw_only=True):
-    """LEAGUE_COMPLETED reached this agent."""
+    """LEAGUE_COMPLETED reached this agent, or the manager said that its operator withdrew it from the league."""
 
-    champion: str
+    withdrawn: bool = False
+    champion: str = ""
     # A player's own row of the final table, as far as the table says it, and the number of rows.
     rank: int | None = None
     points: int | None = None
@@ -87,7 +88,3 @@ class LeagueEnded(Event, frozen=True, kw_only=True):
     signature: str = ""
     nobody_won: bool = False
     """For a referee: no player has a win or a point in the final table."""
-
-
-class Withdrawn(Event, frozen=True, kw_only=True):
-    """The manager said that its operator withdrew this agent from the league."""

@@ -45,21 +45,15 @@ class MatchTaken(Event, frozen=True, kw_only=True):
     """The manager's promise of its share of the draw; empty if the referee draws alone (spec section 12.1)."""
 
 
-class PlayersLocated(Event, frozen=True, kw_only=True):
-    """The assignment did not name the players' endpoints; `source` completed them."""
+class AssignmentCompleted(Event, frozen=True, kw_only=True):
+    """The assignment did not name the players' endpoints, which `source` completed, or not their records: every call of
+    this attempt shows these. None: as before."""
 
     match_id: str
     attempt: int
-    endpoints: tuple[str, str]
-    source: str
-
-
-class RecordsShown(Event, frozen=True, kw_only=True):
-    """The assignment did not have the players' records; every call of this attempt shows these."""
-
-    match_id: str
-    attempt: int
-    records: tuple[dict[str, int], dict[str, int]]
+    endpoints: tuple[str, str] | None = None
+    source: str = ""
+    records: tuple[dict[str, int], dict[str, int]] | None = None
 
 
 class MatchBegun(Event, frozen=True, kw_only=True):

@@ -434,6 +434,8 @@ def _answer_refused(_: RefereeDesk, event: events.AnswerRefused) -> str:
 
 
 def _over_for_referee(_: RefereeDesk, event: events.LeagueEnded) -> str:
+    if event.withdrawn:
+        return WITHDRAWN
     if event.nobody_won:
         return "the league is over; nobody won: no player has a win or a point"
     return f"the league is over; the champion is {event.champion}"
@@ -447,7 +449,6 @@ REFEREE: Mapping[type[Event], Sentence] = {
     events.ReportSettled: _settled,
     events.MatchDropped: lambda _, event: f"{event.match_id} is dropped: {event.why}",
     events.LeagueEnded: _over_for_referee,
-    events.Withdrawn: lambda *_: WITHDRAWN,
 }
 
 
@@ -551,6 +552,8 @@ def _unsigned(player: Competitor, event: events.ChoiceGiven) -> str:
 
 
 def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
+    if event.withdrawn:
+        return WITHDRAWN
     champion = f"the champion is {_title(player, event.champion)}"
     if event.rank is None:
         return f"the league is over; {champion}"
@@ -574,5 +577,4 @@ PLAYER: Mapping[type[Event], Sentence] = {
     events.MatchMissed: _missed,
     events.ChoiceGiven: _unsigned,
     events.LeagueEnded: _league_over,
-    events.Withdrawn: lambda *_: WITHDRAWN,
 }

@@ -9,7 +9,7 @@ Theory of operation. A player has five parts that share one context:
 - `PlayerMemory` is the state that events build (memory.py, history.py).
 
 Its life is that of every agent: INIT, REGISTERED, ACTIVE, SHUTDOWN (lifecycle.py). `Registered` ends the first state,
-an announced round or an invitation the second, `LeagueEnded` or `Withdrawn` the third. An invitation to play a match
+an announced round or an invitation the second, `LeagueEnded` the third. An invitation to play a match
 again makes it ACTIVE once more, and a registration in another league begins a new life with an empty memory.
 
 What must never happen: a change of state outside `apply`; a message by a referee that is kept without a limit on its
@@ -32,7 +32,6 @@ from league.events import (
     Event,
     LeagueEnded,
     Registered,
-    Withdrawn,
 )
 from league.machine import (
     Ask,
@@ -342,18 +341,18 @@ class Competitor(RoleMachine):
     def _is_idle(self) -> bool:
         return self._memory.playing is None
 
-    def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+    def _ended(self, event: LeagueEnded, now: float) -> None:
         """Stop everything that goes on: the league is over for us."""
         self._status.stop()
         self._choices.drop_all(
             "E031",
             "the league is over",
-            but_replays=isinstance(event, LeagueEnded),
+            but_replays=not event.withdrawn,
         )
         self._membership.registration.stop()
         self._happened(event)
 
-    def _learned_end(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+    def _learned_end(self, event: LeagueEnded, now: float) -> None:
         # The manager says so each time it is asked.
         if not self._memory.is_over:
             self._ended(event, now)

@@ -34,7 +34,6 @@ from league.events import (
     Registered,
     RoundAnnounced,
     RoundEnded,
-    Withdrawn,
 )
 from league.games import registry
 from league.games.contract import LEAGUE_POINTS, PLAYER_A, PLAYER_B, SEATS, Seat, opponent
@@ -261,7 +260,6 @@ class PlayerMemory:
             GameEnded: self._game_ended,
             MatchMissed: lambda event: self.missed.add(event.match_id),
             LeagueEnded: self._league_ended,
-            Withdrawn: self._withdrawn,
         }
 
     def apply(self, event: Event) -> None:
@@ -400,12 +398,12 @@ class PlayerMemory:
         self.history.add(row)
 
     def _league_ended(self, event: LeagueEnded) -> None:
+        if event.withdrawn:
+            self.state = after(self.state, "withdraw")
+            return
         self.state = after(self.state, "league_end")
         self.champion = event.champion
         self.end = event
-
-    def _withdrawn(self, _: Withdrawn) -> None:
-        self.state = after(self.state, "withdraw")
 
 
 class OwnTally(Struct):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from league.events import MatchDropped, MatchTaken, PlayersLocated
+from league.events import AssignmentCompleted, MatchDropped, MatchTaken
 from league.games import registry
 from league.games.draw import SEED_BYTES
 from league.protocol.conventions import convention_of
@@ -135,7 +135,7 @@ def locate(
     if not home_a or not home_b:
         return False
     context.happened(
-        PlayersLocated(
+        AssignmentCompleted(
             at=now,
             **match.named,
             endpoints=(home_a, home_b),
@@ -160,7 +160,7 @@ def move(
     )
     if match.is_located and homes != match.taken.endpoints:
         context.happened(
-            PlayersLocated(
+            AssignmentCompleted(
                 at=now,
                 **match.named,
                 endpoints=homes,

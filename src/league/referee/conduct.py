@@ -26,13 +26,13 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.events import (
+    AssignmentCompleted,
     DrawRequested,
     MatchDecided,
     MatchDropped,
     NumberDrawn,
     PlayerFaulted,
     PlayersTold,
-    RecordsShown,
     ReportSettled,
     ShareReceived,
     Status,
@@ -149,7 +149,7 @@ class Conduct:
             record_b or self._records.of(player_b),
         )
         self._context.happened(
-            RecordsShown(
+            AssignmentCompleted(
                 at=now,
                 **self.match.named,
                 records=records,

@@ -23,7 +23,6 @@ from league.events import (
     MatchBegun,
     MatchDropped,
     ReportSettled,
-    Withdrawn,
 )
 from league.machine import (
     ASSIGNMENTS,
@@ -429,13 +428,13 @@ class RefereeDesk(RoleMachine):
         event = LeagueEnded(at=now, champion=message.champion.player_id, nobody_won=nobody_won)
         self._ended(event, now)
 
-    def _ended(self, event: LeagueEnded | Withdrawn, now: float) -> None:
+    def _ended(self, event: LeagueEnded, now: float) -> None:
         """End the league for us: the manager told us, or answered so when we asked."""
         # A referee that is not registered has nothing to end.
         if self.state in ("INIT", "SHUTDOWN"):
             return
         self._status.stop()
-        if isinstance(event, LeagueEnded):
+        if not event.withdrawn:
             self._settle_reported(now)
         self._drop_all("the league is over", now)
         self._happened(event)

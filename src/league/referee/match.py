@@ -19,6 +19,7 @@ from msgspec import Struct
 from league.events import (
     AgentState,
     AnswerRefused,
+    AssignmentCompleted,
     AttemptFailed,
     DrawRequested,
     Event,
@@ -34,13 +35,10 @@ from league.events import (
     PlayerDeviated,
     PlayerFaulted,
     PlayerJoined,
-    PlayersLocated,
     PlayersTold,
-    RecordsShown,
     Registered,
     ReportSettled,
     ShareReceived,
-    Withdrawn,
     WrongAnswer,
 )
 from league.games import registry
@@ -278,11 +276,11 @@ class Match:
     def _player(self, player_id: str) -> Seated:
         return self.seated[self.taken.players.index(player_id)]
 
-    def _located(self, event: PlayersLocated) -> None:
-        self.taken = msgspec.structs.replace(self.taken, endpoints=event.endpoints)
-
-    def _records_shown(self, event: RecordsShown) -> None:
-        self.taken = msgspec.structs.replace(self.taken, records=event.records)
+    def _completed(self, event: AssignmentCompleted) -> None:
+        taken = self.taken
+        self.taken = msgspec.structs.replace(
+            taken, endpoints=event.endpoints or taken.endpoints, records=event.records or taken.records
+        )
 
     def _attempt_failed(self, event: AttemptFailed) -> None:
         player = self._player(event.player_id)
@@ -389,8 +387,7 @@ def _conversations(assignment: MatchTaken) -> tuple[str, str]:
 
 
 _EFFECTS: Final[Mapping[type[Event], Callable[[Match, Any], None]]] = {
-    PlayersLocated: Match._located,
-    RecordsShown: Match._records_shown,
+    AssignmentCompleted: Match._completed,
     MatchBegun: Match._unchanged,
     AttemptFailed: Match._attempt_failed,
     WrongAnswer: Match._wrong_answer,
@@ -472,12 +469,12 @@ class Docket:
             self._begin_league()
         self.state = after(self.state, "register")
 
-    def _withdrawn(self, event: Withdrawn) -> None:
-        self.state = after(self.state, "withdraw")
-
     def _league_ended(self, event: LeagueEnded) -> None:
-        self.state = after(self.state, "league_end")
-        self.champion = event.champion
+        if event.withdrawn:
+            self.state = after(self.state, "withdraw")
+        else:
+            self.state = after(self.state, "league_end")
+            self.champion = event.champion
 
     def _taken(self, event: MatchTaken) -> None:
         # A league may be reopened: a match is played again after its end.
@@ -530,7 +527,6 @@ DocketEffects = Mapping[type[Event], Callable[[Docket, Any], None]]
 
 _OF_LEAGUE: Final[DocketEffects] = {
     Registered: Docket._registered,
-    Withdrawn: Docket._withdrawn,
     LeagueEnded: Docket._league_ended,
     MatchTaken: Docket._taken,
 }

@@ -61,6 +61,15 @@ def _order(order: str, target: str = "") -> Meaning:
     return meaning
 
 
+def _completed(fields: Fields) -> Fields:
+    """What an assignment did not say was found out."""
+    return {**fields, "event": "AssignmentCompleted"}
+
+
+def _withdrawn(fields: Fields) -> Fields:
+    return {"event": "LeagueEnded", "at": fields["at"], "withdrawn": True}
+
+
 def _paused(fields: Fields) -> Fields:
     """A match waited for a language model, or because it was interrupted: no player had an account then."""
     return {**fields, "cause": "outage"}
@@ -123,6 +132,9 @@ RETIRED: Mapping[str, Meaning] = {
     "ProtestMade": _nothing,
     # Receipts are no longer checked: what a result of then rests on is the referee's word.
     "EvidenceFound": _nothing,
+    "PlayersLocated": _completed,
+    "RecordsShown": _completed,
+    "Withdrawn": _withdrawn,
     "LeagueStartOrdered": _order("start"),
     "LeaguePaused": _order("pause"),
     "LeagueResumed": _order("resume"),

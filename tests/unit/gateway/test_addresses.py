@@ -69,11 +69,11 @@ def nobody_there(rig: Rig) -> Rig:
 
 
 def sources(rig: Rig) -> list[str]:
-    return [one.source for one in rig.of(e.PlayersLocated)]
+    return [one.source for one in rig.of(e.AssignmentCompleted) if one.endpoints]
 
 
 def homes(rig: Rig) -> list[tuple[str, str]]:
-    return [one.endpoints for one in rig.of(e.PlayersLocated)]
+    return [one.endpoints for one in rig.of(e.AssignmentCompleted) if one.endpoints]
 
 
 @pytest.mark.requirement("MATCH.addresses_looked_up")

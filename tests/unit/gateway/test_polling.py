@@ -86,8 +86,8 @@ def tell_homes(rig: Rig, result: object) -> Rig:
 
 def taken(rig: Rig) -> list[tuple[str, tuple[str, str]]]:
     """The matches that can be played, in the order in which that became known."""
-    found = [one for one in rig.journal if isinstance(one, e.MatchTaken | e.PlayersLocated)]
-    return [(one.match_id, one.endpoints) for one in found if all(one.endpoints)]
+    found = [one for one in rig.journal if isinstance(one, e.MatchTaken | e.AssignmentCompleted)]
+    return [(one.match_id, one.endpoints) for one in found if one.endpoints is not None and all(one.endpoints)]
 
 
 # --- when it asks -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league.events import LeagueEnded, MatchDropped, MatchTaken, Registered, Withdrawn
+from league.events import LeagueEnded, MatchDropped, MatchTaken, Registered
 from league.machine import Failure, Outgoing, Refusal, Undelivered
 from league.protocol.message.messages import LeagueQuery, LeagueRegisterRequest
 from league.protocol.signing import tokens
@@ -142,7 +142,9 @@ def test_a_player_that_was_withdrawn_learns_it_when_it_asks() -> None:
     rig = Rig().enrolled()
     withdrawn = {"status": "RUNNING_LEAGUE", "champion": None, "withdrawn": True}
     rig.answer(question(rig), status(rig, **withdrawn, your_state="SHUTDOWN"))
-    assert isinstance(rig.journal[-1], Withdrawn)
+    end = rig.journal[-1]
+    assert isinstance(end, LeagueEnded)
+    assert end.withdrawn
     rig.restart()
     assert rig.player.state == "SHUTDOWN"
 

@@ -11,15 +11,17 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from league import __version__
 from league.cli.main import main
 from league.events import (
+    AssignmentCompleted,
     Event,
     LeagueCreated,
+    LeagueEnded,
     LeagueSettings,
     MatchParked,
     OrderCarriedOut,
@@ -275,6 +277,24 @@ def test_an_event_of_another_version_is_read_only_if_it_is_whole(monkeypatch: py
     ):
         with pytest.raises(ValueError, match=r"."):
             decode(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "meaning"),
+    [
+        ("PlayersLocated", {"endpoints": ["a", "b"], "source": "x"}, {"endpoints": ("a", "b"), "source": "x"}),
+        ("RecordsShown", {"records": [{"wins": 1}, {}]}, {"records": ({"wins": 1}, {})}),
+    ],
+)
+def test_what_an_assignment_did_not_say_is_one_event_now(
+    name: str, fields: dict[str, object], meaning: dict[str, Any]
+) -> None:
+    written = json.dumps({"event": name, "at": 1, "match_id": "R1M1", "attempt": 1, **fields}).encode()
+    assert decode(written) == AssignmentCompleted(at=1.0, match_id="R1M1", attempt=1, **meaning)
+
+
+def test_who_was_withdrawn_has_reached_the_end() -> None:
+    assert decode(b'{"event": "Withdrawn", "at": 1}') == LeagueEnded(at=1.0, withdrawn=True)
 
 
 @pytest.mark.parametrize("moment", ["before the backup", "after the backup", "before the commit"])

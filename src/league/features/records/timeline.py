@@ -425,10 +425,10 @@ def _of_referee(event: e.Event, by: str, game_type: str) -> _Words | None:
     match event:
         case e.MatchTaken():
             return _taken(event, by)
-        case e.PlayersLocated():
+        case e.AssignmentCompleted() if event.endpoints:
             return _Words(f"{by} found the players at {' and '.join(event.endpoints)} ({event.source}).")
-        case e.RecordsShown():
-            points = ", ".join(f"{record['points']} points" for record in event.records)
+        case e.AssignmentCompleted():
+            points = ", ".join(f"{record['points']} points" for record in event.records or ())
             return _Words(f"{by} showed the players these records: {points}.")
         case e.MatchBegun():
             return _Words(f"The match began: {by} invited both players.")
