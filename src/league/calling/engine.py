@@ -168,16 +168,10 @@ class Calls:
         delivery.line.understood_by_request(convention, now)
         self._react(delivery, read, now)
 
-    def claimed_by_request(self, delivery: Delivery) -> None:
+    def understood_by_request(self, delivery: Delivery) -> None:
         """Wait for the end of the attempt: what came as a request shows that the peer has understood the call."""
         if delivery.has_timer and delivery.attempt.ends is not None:
             self._await_end(delivery)
-
-    def ask_anew(self, delivery: Delivery, now: float) -> None:
-        """Ask again with the whole time, at no cost, unless a call is under way: its answer may still come."""
-        if delivery.attempt.key is None:
-            delivery.attempt.ends = None
-            self._retry(delivery, now)
 
     def _call(self, deliveries: Sequence[Delivery], now: float) -> None:
         """Call each peer that is still to be called; the other deliveries are over. All have the same message and the

@@ -6,8 +6,8 @@ and how the question is settled (spec sections 6.3 to 6.5).
       │       the manager, which is asked first, has the match wait (trouble.py)
       ├─────▶ a wrong answer: called again under the same deadline after a pause, three times at most; after that only a
       │       request of the player's own may still bring a valid answer, until the deadline (T-09)
-      └─────▶ an answer that only its address shows to be the player's (`--trust class`): a claim. It counts after
-              CLAIM_S, if the call was answered with an empty 2xx and nothing different was claimed (T-04)
+      └─────▶ an answer that only its address shows to be the player's (`--trust class`): it counts if the call was
+              answered with an empty 2xx (T-04)
 
 The engine makes the calls, and tells this file how they went. The counts against the player are in the match, so a
 restart forgives nothing. What must never happen: a question is settled twice, or a player loses by a fault of ours.
@@ -67,10 +67,6 @@ from league.referee.referee_context import RefereeContext, quotable
 from league.referee.referee_messages import Fault
 
 CORRECTIONS: Final = 3
-CLAIM_S: Final = 2.0
-"""How long a claimed choice is open to a different claim before it counts."""
-DISPUTES: Final = 3
-"""How often a question is asked anew after two different claims; later claims are refused."""
 SHORTEST_S: Final = 1.0
 """The time for a choice of a player whose clock has run down."""
 TIMEOUT_CODE: Final = -1
@@ -176,18 +172,14 @@ class ThinkingTime:
         return round(max(now - self.asked_at, 0.0), 3)
 
 
-class Claim:
+class AnswerByAddress(NamedTuple):
     """An answer that only its address shows to be the player's."""
 
-    def __init__(self) -> None:
-        self.answer: Valid | None = None
-        self.deviations: Sequence[Violation] = ()
-        """Those of the answer. They are recorded if it counts."""
-        self.convention = Convention.SPEC
-        """The convention in which it came."""
-        self.disputes = 0
-        self.counts = False
-        """True when it settles the question."""
+    answer: Valid
+    deviations: Sequence[Violation]
+    """Those of the answer. They are recorded if it counts."""
+    convention: Convention
+    """The convention in which it came."""
 
 
 def _as_error(answer: Wrong) -> PeerError:
@@ -276,7 +268,9 @@ class Asking:
         self._time = ThinkingTime(match, self._seated)
         self._answer: Valid | Declined | None = None
         self._charges = Charges()
-        self._claim: Claim | None = None
+        self._by_address: AnswerByAddress | None = None
+        self._counts_by_address = False
+        """True when that answer settles the question."""
         self._probe: Delivery | None = None
         self._trouble: Trouble | None = None
         self._delivery = self._prepared(self._delays(), self._line())
@@ -395,9 +389,9 @@ class Asking:
             self._context.calls.wrong_by_request(self._delivery, convention, self._wrong(answer, now), now)
         return _as_error(answer)
 
-    # --- claims -------------------------------------------------------------------------------------------------------
+    # --- answers by their address -------------------------------------------------------------------------------------
 
-    def claimed(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
+    def posted_by_address(self, read: Unsealed, convention: Convention, now: float) -> PeerError | None:
         """Take an answer that only its address shows to be the player's; return why it does not count."""
         question = self._question
         answer = question.read(read, self._awaited)
@@ -405,46 +399,22 @@ class Asking:
             return _as_error(answer)
         if not isinstance(answer, Valid):
             return PeerError("E012", "it shows no token, and only a join or a choice may come without one")
-        claim = self._claim
-        if claim is None:
-            claim = Claim()
-            self._claim = claim
-        if claim.disputes > DISPUTES:
-            return PeerError("E012", "it shows no token, and too many different answers came from this address")
-        if claim.answer is not None and claim.answer.choice != answer.choice:
-            self._dispute(claim, now)
+        first = self._by_address
+        if first is not None and first.answer.choice != answer.choice:
             return PeerError(
-                "E012",
-                f"two different answers came from the address of {question.player_id}, and neither shows a token; "
-                "neither counts, and the question is asked again",
+                "E012", f"it shows no token, and {question.player_id}'s address gave another answer before"
             )
-        claim.answer = answer
-        claim.convention = convention
-        claim.deviations = question.deviations(read, self._awaited)
-        self._context.calls.claimed_by_request(self._delivery)
+        self._by_address = AnswerByAddress(answer, question.deviations(read, self._awaited), convention)
+        self._context.calls.understood_by_request(self._delivery)
         # Until the call is answered, nobody knows whether the player answers in this way.
         if _is_empty(self._delivery.answer):
-            self._consider(claim, now)
+            self._take_by_address(answer)
+            self._context.calls.answered_by_request(self._delivery, convention, now)
         return None
 
-    def _consider(self, claim: Claim, now: float) -> None:
-        """Let a claimed join count at once, and a claimed choice if no other one comes for a while."""
-        if not self._turn:
-            self._accept(claim, now)
-        elif not self._context.timers.is_set(claim):
-            self._context.timers.set(claim, now + CLAIM_S, lambda then: self._accept(claim, then))
-
-    def _accept(self, claim: Claim, now: float) -> None:
-        claim.counts = True
-        self._answer = claim.answer
-        self._context.calls.answered_by_request(self._delivery, claim.convention, now)
-
-    def _dispute(self, claim: Claim, now: float) -> None:
-        self._context.timers.clear(claim)
-        claim.answer = None
-        claim.disputes += 1
-        self._delivery.answer = None
-        self._context.calls.ask_anew(self._delivery, now)
+    def _take_by_address(self, answer: Valid) -> None:
+        self._counts_by_address = True
+        self._answer = answer
 
     def accept_tokens(self, digests: tuple[str, ...], replies: tuple[str, ...]) -> None:
         """Accept answers with these tokens too, because the player is shown another token."""
@@ -458,7 +428,6 @@ class Asking:
 
     def drop(self) -> None:
         """Stop asking: the match ends before its time."""
-        self._context.timers.clear(self._claim)
         if self._probe is not None:
             self._context.calls.drop(self._probe, cancel=True)
         self._context.calls.drop(self._delivery, cancel=True)
@@ -495,15 +464,10 @@ class Asking:
         )
 
     def _acknowledged(self, content: Content, answer: MereAcknowledgement, now: float) -> Interpretation:
-        """Tell the engine to wait, unless the answer was claimed before the call was acknowledged."""
-        claim = self._claim
-        if claim is None or claim.answer is None or not _is_empty(content):
+        """Tell the engine to wait, unless an answer came by its address before the call was acknowledged."""
+        if self._by_address is None or not _is_empty(content):
             return Interpretation(Reaction.ACKNOWLEDGED, is_promise=answer.is_promise)
-        if self._turn:
-            self._consider(claim, now)
-            return Interpretation(Reaction.ACKNOWLEDGED, is_promise=True)
-        claim.counts = True
-        self._answer = claim.answer
+        self._take_by_address(self._by_address.answer)
         return ANSWERED
 
     def _refused(self, delivery: Delivery, content: Content, answer: Refused) -> Interpretation:
@@ -667,7 +631,7 @@ class Asking:
         refused = self._seated.refused
         if refused is not None:
             detail = quotable(f"{detail}; {REFUSED_BECAUSE}{refused.detail} ({refused.code})")
-        elif self._claim is not None and self._claim.answer is not None:
+        elif self._by_address is not None:
             detail = f"{detail}; {REFUSED_BECAUSE}{_UNCOUNTED}"
         elif failed.is_reached and _is_empty(delivery.answer):
             detail = f"{detail}; {ANSWERED_EMPTY}"
@@ -700,11 +664,10 @@ class Asking:
         """Settle the question. A valid answer counts, to whichever attempt; so does a no."""
         question = self._question
         assignment = question.match.taken
-        by_address = self._is_claimed(delivery, outcome)
+        by_address = self._counts_by_address
         answer = self._answer
-        if by_address and self._claim is not None:
-            outcome = Ending.ANSWERED
-            self._game_errors.tell_deviations(question.seat, self._claim.deviations, self._called, now)
+        if by_address and self._by_address is not None:
+            self._game_errors.tell_deviations(question.seat, self._by_address.deviations, self._called, now)
         if outcome is Ending.ANSWERED and not self._turn:
             self._record_convention(now)
         if outcome is not Ending.ANSWERED or answer is None:
@@ -752,20 +715,6 @@ class Asking:
             )
         )
         self._on_settled(question.seat, now)
-
-    def _is_claimed(self, delivery: Delivery, outcome: Ending) -> bool:
-        """True if the question ends by a claim, which is its answer: it counted, or it came in time and nothing
-        different did."""
-        claim = self._claim
-        if claim is None:
-            return False
-        self._context.timers.clear(claim)
-        if outcome is Ending.ANSWERED:
-            return claim.counts
-        if claim.answer is None or not _is_empty(delivery.answer):
-            return False
-        self._answer = claim.answer
-        return True
 
     def _may_wait(self, code: str, is_reached: bool) -> bool:
         """True if the manager has a say before a fault of this kind is final, or the player may not have begun yet."""

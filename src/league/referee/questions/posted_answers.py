@@ -2,7 +2,7 @@
 
 On a connection of ours the answer is certainly the player's. A request can come from anybody, so its author has to
 prove that it is the player, by the conversation of our call or by a token. With `--trust class` an answer that proves
-nothing may be claimed for the player at the address it came from (section 9.7); `asking.py` decides what becomes of it.
+nothing may count for the player at the address it came from (section 9.7); `asking.py` decides if it does.
 
 A refused answer is noted in its match, so that nobody is told later that no answer came. The note blames nobody: its
 author is not known. What must never happen: a stranger costs a player anything by what it sends.
@@ -80,7 +80,7 @@ def _take(
             "E023",
             f"{match.match_id} awaits no {read.message_type} of {question.player_id}",
         )
-    take_answer = asking.posted if is_proven else asking.claimed
+    take_answer = asking.posted if is_proven else asking.posted_by_address
     error = take_answer(read, posted.convention, now)
     if error is not None:
         raise error
