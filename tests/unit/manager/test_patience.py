@@ -444,6 +444,27 @@ def test_a_player_that_has_shown_its_token_is_not_waited_for(shown_in: str) -> N
     assert ask(league, league.open_matches[0], "P01", "E001") == "decide"
 
 
+@pytest.mark.requirement("TROUBLE.token")
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_match_waits_for_a_player_that_registered_again_while_it_was_played(restarts: bool) -> None:
+    league = started_with_keys()
+    for number in (1, 2):
+        league.query(f"P{number:02}", "GET_STATUS")
+    fresh = league.register("player", 1, public_key=key_of("P01").public).auth_token
+    (asked,) = league.calls("LEAGUE_STANDINGS_UPDATE", "P01")
+    acknowledgement = league.envelope("STANDINGS_UPDATE_ACK", "player:P01", status="ACKNOWLEDGED")
+    league.answer(asked, {**acknowledgement, "auth_token": fresh})
+    league.answer_all()
+    assert league.of(e.TokenTakenUp)
+    if restarts:
+        league.restart()
+        league.answer_all()
+    assert ask(league, "R1M1", "P01", "E001") == "wait"
+    assert ask(league, "R1M1", "P02", "E001") == ("wait" if restarts else "decide")
+    pass_time(league, 61)
+    assert ask(league, "R1M1", "P01", "E001") == "decide", "once for a question"
+
+
 @pytest.mark.requirement("TOKEN.signers_held")
 @pytest.mark.parametrize(("trouble", "holds"), [(TROUBLE, True), (None, None)])
 def test_only_referees_that_ask_hold_players_to_their_tokens(trouble: str | None, holds: bool | None) -> None:

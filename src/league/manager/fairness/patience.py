@@ -236,7 +236,7 @@ class Patience(ManagerPart):
         """Return at whose expense the match waits for another minute; None: it does not wait."""
         player = self.context.member(question.asked.player_id)
         outage_minutes = self._ledger.settings.outage_minutes
-        is_excused = question.asked.code == NO_MODEL or self._lacks_token(player)
+        is_excused = question.asked.code == NO_MODEL or self._lacks_token(question, player)
         if is_reached and not is_excused:
             return None
         if not is_reached and self.reason is not None and player.attendance.outage_pauses < outage_minutes:
@@ -247,9 +247,11 @@ class Patience(ManagerPart):
             return None
         return "player"
 
-    def _lacks_token(self, player: Member) -> bool:
-        """True if the answer to its registration may be lost: it answers without a token until it registers again."""
-        return bool(player.credentials.public_key) and not self.has_shown_token(player)
+    def _lacks_token(self, question: AskedLoss, player: Member) -> bool:
+        """True if the answer to its registration may be lost: it answers without a token until it registers again, and
+        then its referee may not know its new one."""
+        is_renewed = player.agent_id in question.match.current.renewed
+        return bool(player.credentials.public_key) and (is_renewed or not self.has_shown_token(player))
 
     def _why(self, question: AskedLoss, cause: PauseCause) -> str:
         player_id = question.asked.player_id

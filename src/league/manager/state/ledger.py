@@ -106,6 +106,8 @@ class CurrentAttempt(Struct):
     """The technical losses that its referee asked about and may decide, by player."""
     decisions: int = 0
     """How often such a loss was allowed."""
+    renewed: set[str] = set()
+    """The players that took up another token meanwhile: their referee may not know it."""
     talk: list[dict[str, Any]] | None = None
     """The moves in its referee's record, in games with talk: they have what was too large for the report."""
 
@@ -471,6 +473,10 @@ class Ledger(Struct):
 
     def _token_taken_up(self, event: events.TokenTakenUp) -> None:
         self.roster.members[event.agent_id].credentials.serial = event.serial
+        for holdings in self.in_play.holdings.values():
+            for match in map(self.matches.__getitem__, holdings):
+                if event.agent_id in match.players:
+                    match.current.renewed.add(event.agent_id)
 
     def _contested(self, event: events.IdentityContested) -> None:
         self.roster.members[event.agent_id].credentials.contested[event.sign] = event.detail
