@@ -23,7 +23,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import IO, Any, Final, NamedTuple, Self
 
 import msgspec
@@ -178,12 +177,7 @@ class SeriesStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def add(self, key: str, line: bytes) -> None:
