@@ -5,7 +5,6 @@ Each role has a table from the type of an event to the sentence about it. Events
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -507,10 +506,12 @@ def _answered_invitation(player: Competitor, event: events.InvitationAnswered) -
         )
     if event.accepted:
         return ""
+    from shlex import quote  # imported here because hardly any player needs it
+
     return (
         f"{event.match_id}: declined, because this player does not play {event.game_type}. To play it, add it to the "
         f"games of your class: games = ({event.game_type!r},); or start the player with "
-        f"--game {shlex.quote(event.game_type)}"
+        f"--game {quote(event.game_type)}"
     )
 
 

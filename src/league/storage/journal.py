@@ -15,7 +15,6 @@ import msgspec
 from league.events import EVENTS, Event
 from league.machine import Entry
 from league.protocol.wire.strict_json import is_too_deep
-from league.storage.retired import translated
 
 
 class Journal(Protocol):
@@ -66,6 +65,8 @@ def decode(raw: bytes) -> Event:
 
 def _translated(raw: bytes) -> Event:
     """Read an event that only earlier versions wrote; ValueError if it is none of those."""
+    from league.storage.retired import translated  # imported here because few journals have such an event
+
     meaning = translated(msgspec.json.decode(raw))
     if isinstance(meaning, Event):
         return meaning
