@@ -16,7 +16,7 @@ import pytest
 from tests.support.processes import WATCHDOG_S
 
 MODULES = 378
-"""A player imports 376 modules, two thirds of them of Python and its packages; 24 are for signing, and 9 are empty: rooms."""
+"""A player imports 376 modules, two thirds of them of Python and its packages; 24 are for signing, 9 are rooms."""
 CALLS = 166_500
 """A player calls 165,400 functions until it is ready. A dataclass that is made while its module is imported costs about
 a thousand, a long regular expression as many."""
