@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -422,3 +423,22 @@ def test_a_journal_of_an_older_format_is_read_as_it_is_and_brought_up_to_date_by
     assert isinstance(backup, DatabasePlace)
     assert _stored(backup) == [1, 2, 3]
     assert stored_format(backup) == 3
+
+
+@pytest.mark.usefixtures("postgres")
+def test_a_server_ends_with_the_tests_even_if_they_are_killed() -> None:
+    command = [sys.executable, "-m", "tests.support.postgres", "serve"]
+    tests = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert tests.stdin is not None
+    assert tests.stdout is not None
+    host = parse_qs(urlsplit(tests.stdout.readline()).query)["host"][0]
+    folder = Path(host)
+    server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    tests.kill()
+    tests.wait()
+    tests.stdin.close()
+    tests.stdout.close()
+    deadline = time.monotonic() + WATCHDOG_S
+    while folder.exists() or Path(f"/proc/{server}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -45,6 +45,8 @@ def find_programs() -> Path:
 
 
 OTHER_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+JANITOR = 'cat > /dev/null; kill -INT "$1"; sleep 1; rm -rf "$0"'
+"""Ends a server, and removes its folder, when the process that started it is gone: its end of a pipe is closed then."""
 OWN_MOUNTS = ("unshare", "--user", "--map-root-user", "--mount")
 
 
@@ -77,6 +79,8 @@ class PostgresServer:
     def __init__(self, folder: Path, inside: Sequence[str] = ()) -> None:
         self._inside = inside
         self._programs = find_programs()
+        self._folder = folder
+        self._janitor: subprocess.Popen[bytes] | None = None
         self._data = folder / "data"
         self._sockets = folder
         self._log = folder / "log"
@@ -121,6 +125,10 @@ class PostgresServer:
         with self._log.open("ab") as log:
             # A group of its own: a signal to the tests must not end the server before them.
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        janitor = ["sh", "-c", JANITOR, str(self._folder), str(self._process.pid)]
+        self._janitor = subprocess.Popen(
+            janitor, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         deadline = time.monotonic() + START_S
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -132,6 +140,13 @@ class PostgresServer:
             [str(self._programs / "pg_isready"), "-q", "-h", str(self._sockets)], check=False, timeout=START_S
         )
         return ready.returncode == 0
+
+    def _dismiss_janitor(self) -> None:
+        """Nothing is left to be done by it: we have ended the server ourselves."""
+        if self._janitor is not None and self._janitor.stdin is not None:
+            self._janitor.kill()
+            self._janitor.wait(START_S)
+            self._janitor.stdin.close()
 
     def signal(self, number: int) -> None:
         """Send a signal to the server and all its processes."""
@@ -146,6 +161,7 @@ class PostgresServer:
         assert self._process is not None
         self.signal(signal.SIGKILL)
         self._process.wait(START_S)
+        self._dismiss_janitor()
         (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def stop(self) -> None:
@@ -154,6 +170,7 @@ class PostgresServer:
             self.signal(signal.SIGCONT)
             self._process.send_signal(signal.SIGINT)  # the fast shutdown
             self._process.wait(START_S)
+        self._dismiss_janitor()
 
     def url(self, schema: str) -> str:
         """The URL of a journal in this server."""
