@@ -28,7 +28,7 @@ from league.protocol.message.envelope import Reading
 from league.protocol.message.exchanges import Role
 from league.protocol.signing.tokens import MANAGER
 from league.storage.volatile import VolatileJournal
-from league.transport.http import App, HttpRequest, Limits, Response, loop_factory
+from league.transport.http import App, Limits, Response, loop_factory
 from league.transport.http_client import HttpClient, PoolLimits
 from league.transport.http_server import serve
 
@@ -49,10 +49,7 @@ def run() -> list[Row]:
 async def _measure(players: int) -> list[Row]:
     office = PostOffice(lambda _: "member")
 
-    async def rest(request: HttpRequest) -> Response:
-        return await office.answer(request) or Response(404, b"")  # type: ignore[return-value]  # or a streamed one
-
-    app = App(lambda _, __: Response(404, b""), rest=rest, unlimited=(addresses.PREFIX,))
+    app = App(lambda _, __: Response(404, b""), rest=office.answer, unlimited=(addresses.PREFIX,))
     server = await serve("127.0.0.1", 0, app, LIMITS)
     root = f"http://127.0.0.1:{server.port}"
     client = RelayClient(office, RelayPolicy(own_port=server.port))
@@ -149,7 +146,10 @@ async def _play(root: str, players: int) -> None:
     """Be players, each by its mailbox and at a port; for every line of input, call each mailbox as a referee does."""
     client = HttpClient(limits=PoolLimits(per_endpoint=4 * players, connections=8 * players))
     app = App(lambda _, __: Response(200, ANSWER))
-    readers = [Reader(client, app, lambda: [root], lambda _: None, _secret(number)) for number in range(players)]
+    own_clients = [HttpClient() for _ in range(players)]  # each player is somewhere else
+    readers = [
+        Reader(own, app, lambda: [root], lambda _: None, _secret(number)) for number, own in enumerate(own_clients)
+    ]
     tasks = [asyncio.create_task(reader.read()) for reader in readers]
     servers = [await BareServer.start(lambda _: ANSWER) for _ in range(players)]
     print(json.dumps([server.port for server in servers]), flush=True)
@@ -159,7 +159,8 @@ async def _play(root: str, players: int) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await client.close()
+    for opened in (client, *own_clients):
+        await opened.close()
 
 
 if __name__ == "__main__":

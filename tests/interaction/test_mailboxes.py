@@ -15,7 +15,7 @@ from league.mailbox import addresses
 from league.mailbox.boxes import LETTERS
 from league.mailbox.post_office import PostOffice, RelayClient, RelayPolicy, Standing
 from league.mailbox.reader import ClosedError, Reader
-from league.transport.http import App, HttpRequest, Response, plain_refusal
+from league.transport.http import App, Response, plain_refusal
 from league.transport.http_client import CallFailed, HttpClient
 from league.transport.http_server import Limits, Server, serve
 from tests.support.http_wire import until
@@ -64,10 +64,7 @@ async def managing() -> AsyncIterator[Manager]:
     standings: dict[str, Standing] = {}
     office = PostOffice(lambda name: standings.get(name, "stranger"))
 
-    async def rest(request: HttpRequest) -> Any:
-        return await office.answer(request) or Response(404, b"{}")
-
-    app = App(lambda _, __: Response(500, b""), rest=rest, unlimited=(addresses.PREFIX,))
+    app = App(lambda _, __: Response(500, b""), rest=office.answer, unlimited=(addresses.PREFIX,))
     server = await serve("127.0.0.1", 0, app, Limits(linger_s=0.2))
     manager = Manager(server, office, standings)
     try:
@@ -163,6 +160,25 @@ def test_one_slow_answer_holds_up_no_other() -> None:
             assert [(await manager.call(b"%d" % number)).body for number in range(5)] == [b"%d" % n for n in range(5)]
             go_on.set()
             assert (await slow).body == b"slow"
+
+    running(scenario)
+
+
+def test_who_calls_many_mailboxes_waits_for_none_of_them() -> None:
+    """A referee calls all its players at the manager's address: one that thinks must not keep the others waiting."""
+
+    async def scenario(manager: Manager) -> None:
+        secrets = [f"{number:064}" for number in range(9)]
+        names = [addresses.name_of(addresses.key_for(manager.root, secret)) for secret in secrets]
+        manager.standings.update(dict.fromkeys(names, "member"))
+        endpoints = [addresses.endpoint_at(manager.root, secret) for secret in secrets]
+        thinking = [asyncio.create_task(manager.client.post(url, BODY, LONG, LIMIT)) for url in endpoints]
+        boxes = [manager.office.boxes.open(name, 0.0) for name in names]
+        await until(lambda: all(box is not None and len(box.letters) == 1 for box in boxes))
+        async with reading(manager, lambda *_: Response(200, b"quick")):
+            assert (await manager.call()).body == b"quick"
+        for task in thinking:
+            task.cancel()
 
     running(scenario)
 

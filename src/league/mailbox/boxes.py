@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from league.agent.sources import chance
 from league.letters import HttpReply
@@ -56,8 +57,17 @@ class BoxedLetter(Struct, eq=False):
         return len(self.body) + len(self.answer)
 
 
-class OustedError(Exception):
-    """Another reader has taken over this box."""
+OnFetched = Callable[[list[BoxedLetter] | None], None]
+"""Gets letters, or None if another reader has taken over the box."""
+
+
+class _Waiting(Struct, eq=False):
+    """A reader that waits for letters."""
+
+    reader: str
+    after: int
+    on_end: OnFetched
+    timer: asyncio.TimerHandle
 
 
 class Box:
@@ -69,7 +79,7 @@ class Box:
         self.used_at = now
         self._reader = ""
         self._ousted: deque[str] = deque(maxlen=_READERS)
-        self._waiting: asyncio.Future[None] | None = None
+        self._waiting: _Waiting | None = None
         # Two managers, or two lives of one, must not give different letters the same number.
         self._last = int.from_bytes(chance(5))
 
@@ -110,44 +120,32 @@ class Box:
         letter = self.letters.get(number)
         if letter is None or len(letter.answer) + len(reply.body) > BYTES // 2:
             return False
-        letter.answer += reply.body
+        if letter.answer or not is_whole:
+            letter.answer += reply.body
+            reply = replace(reply, body=bytes(letter.answer))
         if is_whole:
             del self.letters[number]
-            reply = HttpReply(reply.status, bytes(letter.answer), reply.retry_after, reply.content_type, reply.session)
             letter.on_end(reply)
         return True
 
-    async def fetch(self, reader: str, after: int, wait_s: float, now: float) -> list[BoxedLetter]:
-        """Return the letters after this number; wait for one if there are none. OustedError for an earlier reader."""
-        self._turn_to(reader)
+    def fetch(self, reader: str, after: int, wait_s: float, now: float, on_end: OnFetched) -> None:
+        """Give `on_end` the letters after this number; if there are none, wait for one."""
+        if reader in self._ousted:
+            on_end(None)
+            return
+        # The same reader may come twice, when a connection of its own was lost.
+        self._wake()
+        if reader != self._reader and self._reader:
+            self._ousted.append(self._reader)
+        self._reader = reader
         self.used_at = now
         self.drop_old(now)
         letters = self._after(after)
         if letters or wait_s <= 0:
-            return letters
-        loop = asyncio.get_running_loop()
-        waiting = self._waiting = loop.create_future()
-        # A timer is much cheaper than asyncio.timeout, and each call through a mailbox needs one.
-        timer = loop.call_later(wait_s, _end, waiting)
-        try:
-            await waiting
-        finally:
-            timer.cancel()
-            if self._waiting is waiting:
-                self._waiting = None
-        if reader != self._reader:
-            raise OustedError
-        return self._after(after)
-
-    def _turn_to(self, reader: str) -> None:
-        if reader in self._ousted:
-            raise OustedError
-        if reader != self._reader:
-            if self._reader:
-                self._ousted.append(self._reader)
-            self._reader = reader
-        # The same reader may come twice, when a connection of its own was lost.
-        self._wake()
+            on_end(letters)
+            return
+        timer = asyncio.get_running_loop().call_later(wait_s, self._wake)
+        self._waiting = _Waiting(reader, after, on_end, timer)
 
     def _after(self, number: int) -> list[BoxedLetter]:
         letters: list[BoxedLetter] = []
@@ -161,9 +159,15 @@ class Box:
         return letters
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, None
+        waiting = self._waiting
+        self._waiting = None
         if waiting is not None:
-            _end(waiting)
+            waiting.timer.cancel()
+            # A moment later: letters often come together.
+            asyncio.get_running_loop().call_soon(self._hand_over, waiting)
+
+    def _hand_over(self, waiting: _Waiting) -> None:
+        waiting.on_end(self._after(waiting.after) if waiting.reader == self._reader else None)
 
     def close(self) -> None:
         """Let the reader go, and end all letters."""
@@ -171,11 +175,6 @@ class Box:
         letters, self.letters = self.letters, {}
         for letter in letters.values():
             letter.on_end(None)
-
-
-def _end(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
 
 
 class Boxes:

@@ -26,16 +26,16 @@ from league.calling.rate_limit import Rate, RateLimiter
 from league.letters import HttpReply
 from league.machine import Failure
 from league.mailbox import addresses
-from league.mailbox.boxes import BOXES, BoxedLetter, Boxes, OustedError
+from league.mailbox.boxes import BOXES, BoxedLetter, Boxes
 from league.protocol.endpoints import Endpoint, EndpointPolicy, ip_of, is_within, parse
-from league.transport.http import Answer, HttpRequest, Response, ResponseWriter
+from league.transport.http import Handler, HttpRequest, Response
 from league.transport.http_call import CallFailed, PendingCall
 from league.transport.http_client import HttpClient
 from league.transport.resolving import Resolver
 
 Standing = Literal["member", "stranger", "withdrawn", "unknown"]
 """What the owner of a mailbox is to the league; "unknown" as long as the manager does not serve."""
-_Handle = Callable[[str, bytes, Standing], Awaitable[Response]]
+_Handle = Callable[[str, bytes, Standing], Awaitable[Response] | Response]
 
 LONGEST_WAIT_S: Final = 25.0
 """Proxies end requests that take longer than 30 or 60 seconds."""
@@ -45,15 +45,18 @@ STRANGERS: Final = 512
 """The most mailboxes that are open while another stranger comes."""
 _BEARER: Final = "bearer "
 _SHORTEST_KEY: Final = 32
-PASSED_ON: Final = (
-    "accept",
-    "authorization",
-    "content-encoding",
-    "content-type",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "mcp-method",
-)
+PASSED_ON: Final = {
+    name.encode(): name
+    for name in (
+        "accept",
+        "authorization",
+        "content-encoding",
+        "content-type",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+    )
+}
 """The headers of a call that its receiver gets."""
 
 
@@ -95,10 +98,12 @@ class PostOffice:
         self._now = asyncio.get_running_loop().time
         self._is_closed = False
 
-    async def answer(self, request: HttpRequest) -> Answer | None:
-        """Answer a request for a page of ours; None if it is not ours."""
-        if not request.path.startswith(addresses.PREFIX):
-            return None
+    def beside(self, rest: Handler) -> Handler:
+        """Return a handler that answers requests for our pages; `rest` answers the others."""
+        return lambda request: (self.answer if request.path.startswith(addresses.PREFIX) else rest)(request)
+
+    def answer(self, request: HttpRequest) -> Awaitable[Response] | Response:
+        """Answer a request for a page of ours."""
         if request.method != "POST":
             return _problem(405, "this page takes POST", ("allow", "POST"))
         name = addresses.name_in(request.path)
@@ -107,9 +112,9 @@ class PostOffice:
         handle = {addresses.FETCH: self._fetched, addresses.ANSWER: self._answered}.get(request.path)
         if handle is None:
             return _problem(404, "there is no such page")
-        return await self._opened(request, handle)
+        return self._opened(request, handle)
 
-    async def _opened(self, request: HttpRequest, handle: _Handle) -> Response:
+    def _opened(self, request: HttpRequest, handle: _Handle) -> Awaitable[Response] | Response:
         """Handle a request of somebody who shows the key of a mailbox."""
         key = request.headers.get(b"authorization", b"").decode("latin-1")
         if not key.lower().startswith(_BEARER) or len(key) < len(_BEARER) + _SHORTEST_KEY:
@@ -126,11 +131,11 @@ class PostOffice:
         if standing == "withdrawn":
             return _problem(403, "its owner was withdrawn: this mailbox is closed")
         try:
-            return await handle(name, request.body, standing)
+            return handle(name, request.body, standing)
         except ValueError as error:  # msgspec's errors are among them
             return _problem(400, str(error))
 
-    async def _fetched(self, name: str, body: bytes, standing: Standing) -> Response:
+    def _fetched(self, name: str, body: bytes, standing: Standing) -> Awaitable[Response] | Response:
         fetch = _FETCHES.decode(body)
         limit = BOXES if standing == "member" else STRANGERS
         box = self.boxes.open(name, self._now(), limit)
@@ -138,21 +143,28 @@ class PostOffice:
             return _problem(503, "too many mailboxes are open", ("retry-after", "5"))
         for posted in fetch.answers:
             box.answered(posted.letter, posted.reply(), is_whole=not posted.more)
-        try:
-            letters = await box.fetch(fetch.reader, fetch.after, min(fetch.wait_s, LONGEST_WAIT_S), self._now())
-        except OustedError:
-            return _problem(409, "another reader has this mailbox now")
-        return Response(200, _ENCODER.encode({"letters": list(map(_written, letters))}))
+        fetched: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
-    async def _answered(self, name: str, body: bytes, _: Standing) -> Response:
+        def ended(letters: list[BoxedLetter] | None) -> None:
+            if fetched.done():  # the server has ended
+                return
+            if letters is None:
+                fetched.set_result(_problem(409, "another reader has this mailbox now"))
+            else:
+                fetched.set_result(Response(200, _ENCODER.encode({"letters": list(map(_written, letters))})))
+
+        box.fetch(fetch.reader, fetch.after, min(fetch.wait_s, LONGEST_WAIT_S), self._now(), ended)
+        return fetched
+
+    def _answered(self, name: str, body: bytes, _: Standing) -> Response:
         posted = _ANSWERS.decode(body)
         box = self.boxes.find(name)
         if box is None or not box.answered(posted.letter, posted.reply(), is_whole=not posted.more):
             return _problem(404, "nobody waits for the answer to this letter")
         return Response(200, b"{}")
 
-    def _delivered(self, name: str, request: HttpRequest) -> Answer:
-        """Put a call into a mailbox."""
+    def _delivered(self, name: str, request: HttpRequest) -> Awaitable[Response] | Response:
+        """Put a call into a mailbox. Its caller gets the owner's answer; if the caller leaves, the letter goes, too."""
         standing = self._standing(name)
         if standing == "unknown" or self._is_closed:
             return _problem(503, "this manager does not serve at the moment", ("retry-after", "1"))
@@ -161,8 +173,18 @@ class PostOffice:
         if not self._rates.allows(f"to {name}", self._now()):
             return _TOO_MANY
         sent = request.headers
-        headers = {name: sent[name.encode()].decode("latin-1") for name in PASSED_ON if name.encode() in sent}
-        return _Delivered(self, name, request.body, headers, request.address)
+        headers = {PASSED_ON[name]: value.decode("latin-1") for name, value in sent.items() if name in PASSED_ON}
+        delivered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+        def ended(reply: HttpReply | None) -> None:
+            if not delivered.done():
+                delivered.set_result(_response(reply))
+
+        letter = BoxedLetter(request.body, headers, request.address, ended)
+        if not self.put(name, letter):
+            return _problem(503, "this mailbox is full", ("retry-after", "2"))
+        delivered.add_done_callback(lambda _: self.drop(name, letter))
+        return delivered
 
     def put(self, name: str, letter: BoxedLetter) -> bool:
         """Put a letter into a mailbox; False if there is no room."""
@@ -205,41 +227,16 @@ def _written(letter: BoxedLetter) -> dict[str, Any]:
 _TOO_MANY: Final = _problem(429, "too many requests at once; come again later", ("retry-after", "2"))
 
 
-class _Delivered:
-    """The answer to somebody who calls a mailbox: that of its owner, as soon as there is one."""
-
-    def __init__(self, office: PostOffice, name: str, body: bytes, headers: dict[str, str], sender: str) -> None:
-        self._office = office
-        self._name = name
-        self._answer: asyncio.Future[HttpReply | None] = asyncio.get_running_loop().create_future()
-        self._letter = BoxedLetter(body, headers, sender, self._ended)
-
-    def _ended(self, reply: HttpReply | None) -> None:
-        if not self._answer.done():
-            self._answer.set_result(reply)
-
-    async def send_to(self, writer: ResponseWriter) -> None:
-        """Wait for the answer; forget the letter if the caller leaves before."""
-        writer.on_disconnect = self._answer.cancel
-        if not self._office.put(self._name, self._letter):
-            writer.send(_problem(503, "this mailbox is full", ("retry-after", "2")))
-            return
-        try:
-            reply = await self._answer
-        except asyncio.CancelledError:
-            self._office.drop(self._name, self._letter)
-            if self._answer.cancelled():
-                return  # the caller left
-            raise
-        if reply is None:
-            writer.send(_problem(503, "the owner of this mailbox did not answer", ("retry-after", "2")))
-            return
-        headers = []
-        if reply.session:
-            headers.append(("mcp-session-id", reply.session))
-        if reply.retry_after is not None:
-            headers.append(("retry-after", f"{reply.retry_after:.0f}"))
-        writer.send(Response(reply.status, reply.body, reply.content_type, tuple(headers)))
+def _response(reply: HttpReply | None) -> Response:
+    """Return what the caller of a mailbox gets."""
+    if reply is None:
+        return _problem(503, "the owner of this mailbox did not answer", ("retry-after", "2"))
+    headers = []
+    if reply.session:
+        headers.append(("mcp-session-id", reply.session))
+    if reply.retry_after is not None:
+        headers.append(("retry-after", f"{reply.retry_after:.0f}"))
+    return Response(reply.status, reply.body, reply.content_type, tuple(headers))
 
 
 # --- the manager's own calls ------------------------------------------------------------------------------------------
@@ -320,7 +317,8 @@ class RelayClient(HttpClient):
             return super().send(
                 url, body, timeout_s, limit=limit, on_end=on_end, headers=headers, origin=origin, gives_way=gives_way
             )
-        call = _Relayed(self._target_of(url, origin), b"", self._loop.time() + timeout_s, limit, timeout_s, on_end)
+        target = self._targets.get((url, origin)) or self._target_of(url, origin)
+        call = _Relayed(target, b"", self._loop.time() + timeout_s, limit, timeout_s, on_end)
 
         def ended(reply: HttpReply | None) -> None:
             call.cancel()

@@ -63,7 +63,9 @@ class HttpRequest(Struct, eq=False):
     expects_continue: bool = False
     is_complete: bool = False
     is_message: bool = False
-    """True if it is a message for the agent; then so is every other request with the same head."""
+    """True if it is a message for the agent."""
+    is_repeatable: bool = False
+    """True if every other request with the same head passes the check, too."""
     refusal: Response | None = None
     """The answer, when it is clear from the head alone."""
 
@@ -125,7 +127,7 @@ class StreamingResponse(Struct, frozen=True):
 
 
 Answer = Response | StreamedAnswer
-Handler = Callable[[HttpRequest], Awaitable[Answer]]
+Handler = Callable[[HttpRequest], Awaitable[Answer] | Answer]
 
 
 class McpHandler(Protocol):

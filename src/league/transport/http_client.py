@@ -72,7 +72,7 @@ _LOCAL_ERRORS = frozenset(
 
 
 class _Endpoint(Struct, eq=False):
-    """The connections to one scheme, host and port."""
+    """The connections to one address, its path included."""
 
     free: list[ClientConnection] = field(default_factory=list)
     open: int = 0
@@ -236,7 +236,8 @@ class HttpClient:
             f"User-Agent: {self._user_agent}",
             "Content-Length: ",
         )
-        key = f"{endpoint.scheme}://{endpoint.host}:{endpoint.port}"
+        # With the path: players with mailboxes at one server must not wait for each other's connections.
+        key = f"{endpoint.scheme}://{endpoint.host}:{endpoint.port}{endpoint.target}"
         target = Target(key, endpoint, origin, "\r\n".join(lines).encode("ascii"))
         if len(self._targets) >= _TARGETS:
             self._targets.clear()

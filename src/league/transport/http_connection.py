@@ -60,8 +60,6 @@ DISCARD_LIMIT = 8 * 1024 * 1024
 _LOG = logging.getLogger(__name__)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _IDLE = RequestPhase.IDLE
-_MESSAGE = HttpRequest(method="POST")
-"""Stands for any message with a known head: their answers have the same form."""
 
 
 class ServerConnection(asyncio.Protocol):
@@ -82,6 +80,8 @@ class ServerConnection(asyncio.Protocol):
         """Not yet answered, in order; the first is being answered. The last may still be being read."""
         self._task: asyncio.Future[Any] | None = None
         """Answers the first in line, if its answer takes time."""
+        self._awaited: asyncio.Future[Any] | None = None
+        """The answer, if its handler returned a future. It is cancelled when the client leaves."""
         self._writer: StreamWriter | None = None
         """Sends the answer that goes out in pieces."""
         self._drained: asyncio.Future[None] | None = None
@@ -130,7 +130,8 @@ class ServerConnection(asyncio.Protocol):
         if self._waiting and not self._waiting[-1].is_complete and self._waiting[-1].refusal is None:
             self._waiting.pop()
             self._table.requests -= 1
-        if not self._waiting or self._writer is not None or not self._transport.can_write_eof():
+        takes_time = self._writer is not None or self._awaited is not None
+        if not self._waiting or takes_time or not self._transport.can_write_eof():
             return False  # close
         self._has_ended = True
         self._stop_reading()
@@ -154,6 +155,8 @@ class ServerConnection(asyncio.Protocol):
         self._wake_writer()
         if self._writer is not None:
             self._writer.on_disconnect()
+        if self._awaited is not None:
+            self._awaited.cancel()
         self._parser.close()
         self._table.forget(self)
 
@@ -264,44 +267,46 @@ class ServerConnection(asyncio.Protocol):
                 self._expire_in(self._table.limits.body_s)
 
     def _answer_at_once(self, body: bytes) -> bool:
-        """Answer a message that came alone, with the known head; False if it must wait, or is for somebody else. Of
-        several that came together one is answered in a turn of the loop, by a task: others are served in between."""
+        """Answer a request that came alone, with the known head; False if it must wait. Of several that came
+        together one is answered in a turn of the loop, by a task: others are served in between."""
+        assert self._parser.known is not None
         table = self._table
         transport = self._transport
         if self.write_deadline != NEVER or table.requests >= table.limits.requests or transport.is_closing():
             return False
+        request = replace(self._parser.known.request, body=body, is_complete=True)
         try:
-            answer = table.router.post(body, self.address)
+            answer = table.router.dispatch(request)
             if isinstance(answer, Response):
-                transport.write(whole_answer(answer, _MESSAGE))
+                transport.write(whole_answer(answer, request))
                 self._expire_in(table.limits.idle_s)
                 return True
         except Exception:  # noqa: BLE001 (one of the top doors, as below)
-            self._apologise(self._take(body))
+            self._append(request)
+            self._apologise(request)
             self._answered()
             return True
-        if answer is None:
-            return False
-        self._start_task(self._take(body), answer)
-        return True
-
-    def _take(self, body: bytes) -> HttpRequest:
-        """Make a message with the known head the first in line."""
-        assert self._parser.known is not None
-        request = replace(self._parser.known.request, body=body, is_complete=True)
         self.deadline = NEVER
         self._append(request)
-        return request
+        self._start_task(request, answer)
+        return True
 
-    def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | None = None) -> None:
-        task = self._table.loop.create_task(self._answer(request, begun))
+    def _start_task(self, request: HttpRequest, begun: Awaitable[Answer] | Answer | None = None) -> None:
+        """Have a request answered by a task, or by the future that its handler returned."""
+        task: asyncio.Future[Any]
+        if asyncio.isfuture(begun):
+            task = self._awaited = begun
+        else:
+            task = self._table.loop.create_task(self._answer(request, begun))
         self._task = task
         self._table.tasks.add(task)
         task.add_done_callback(partial(self._finished, request))
 
-    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | None) -> Response | None:
+    async def _answer(self, request: HttpRequest, begun: Awaitable[Answer] | Answer | None) -> Response | None:
         """Work out the answer; None if it was sent in pieces."""
         answer: Awaitable[Answer] | Answer = begun or self._table.router.dispatch(request)
+        if asyncio.isfuture(answer):
+            self._awaited = answer
         if isinstance(answer, Awaitable):
             answer = await answer
         if isinstance(answer, Response):
@@ -321,7 +326,7 @@ class ServerConnection(asyncio.Protocol):
         except Exception:  # noqa: BLE001 (one of the top doors: a bug is logged, and the client gets an answer)
             self._apologise(request)
         self._table.tasks.discard(task)
-        self._task = self._writer = None
+        self._task = self._writer = self._awaited = None
         self._answered()
 
     def write_response(self, request: HttpRequest, answer: Response) -> None:

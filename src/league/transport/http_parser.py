@@ -66,7 +66,7 @@ class RequestListener(Protocol):
 
 
 class KnownHead(Struct, frozen=True, gc=False):
-    """The head of a message that was parsed: most clients send the same one again and again. Two that differ in the
+    """The head of a request that was parsed: most clients send the same one again and again. Two that differ in the
     number of their Content-Length alone differ in nothing else."""
 
     before: bytes
@@ -79,7 +79,7 @@ class KnownHead(Struct, frozen=True, gc=False):
 
 
 def known_head(data: bytes, request: HttpRequest) -> KnownHead | None:
-    """Remember the head of a message that was parsed from these bytes, if it may come again: its body had a length,
+    """Remember the head of a request that was parsed from these bytes, if it may come again: its body had a length,
     nothing came after it, and the connection stays open."""
     end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
     length = _LENGTH.search(data, 0, end)
@@ -109,7 +109,7 @@ class RequestParser:
         self.request = HttpRequest()
         """The one being read; between requests, the last one."""
         self.known: KnownHead | None = None
-        """The head of the last request, if it was a message whose head may come again."""
+        """The head of the last request, if it may come again."""
         self._limits = limits
         self._listener = listener
         self._llhttp: httptools.HttpRequestParser = httptools.HttpRequestParser(self)
@@ -149,7 +149,7 @@ class RequestParser:
         self._parse(data, was_idle)
         if was_idle and self._begun == 1 and self.phase is _IDLE:
             self.known = None
-            if self.request.is_message:
+            if self.request.is_repeatable:
                 self.known = known_head(data, self.request)
 
     def _parse(self, data: bytes, was_idle: bool) -> None:

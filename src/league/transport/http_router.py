@@ -53,11 +53,13 @@ class Router:
         if self._app.takes_messages(request.method, request.path):
             refusal = self._check_message(request.method, headers)
             request.is_message = refusal is None and (self._app.mcp is None or not _names_mcp(headers))
+            request.is_repeatable = request.is_message
             return refusal
         return self._check_page(request)
 
     def _check_page(self, request: HttpRequest) -> Response | None:
         is_limited = not request.path.startswith(self._app.unlimited)
+        request.is_repeatable = not is_limited and request.method == "POST"
         if is_limited and not self._pages.allows(request.address, time.monotonic()):
             return self.refuse(429, "too many pages at once for this address")
         if request.path in self._app.get:
@@ -79,7 +81,7 @@ class Router:
             return self.refuse(415, "a message is sent without compression")
         return None
 
-    def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Response:
+    def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Answer:
         """Answer a request that passed the check."""
         if request.is_message:
             answer = self.post(request.body, request.address)

@@ -83,13 +83,12 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
     host.gauges = league_gauges
     host.views = open_views()
     office = PostOffice(Owners(host).standing)
-    pages: list[FeaturePages] = [office]
-    pages += [rows.load(row.open)(host, host.views) for row in rows.every(PagesRow)]
+    pages: list[FeaturePages] = [rows.load(row.open)(host, host.views) for row in rows.every(PagesRow)]
     app = App(
         host.respond,
         {**host.basic_pages(), **league_pages(host, host.views)},
         host.refusal,
-        other_pages(host, pages),
+        office.beside(other_pages(host, pages)),
         OTHER_PATHS if settings.profile == "compat" else frozenset(),
         host.mcp,
         unlimited=(PREFIX,),
@@ -107,6 +106,7 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
             ):
                 break
     finally:
+        office.close()
         for feature_pages in pages:
             feature_pages.close()
         await host.stop()
