@@ -128,6 +128,11 @@ def test_added_strategies_and_meetings_play_only_what_is_new(whole: Path, tmp_pa
     assert len(played) == 1 + 3
 
 
+def test_whole_seconds_are_read_again_as_they_were_written(tmp_path: Path) -> None:
+    whole_seconds = {**SETTINGS, "move_seconds": 3, "to": tmp_path / "whole seconds"}
+    assert tournament(NAMES, **whole_seconds).standings == tournament(NAMES, resume=True, **whole_seconds).standings
+
+
 def test_a_folder_is_not_overwritten_without_being_asked(whole: Path) -> None:
     before = (whole / LINES).read_bytes()
     with pytest.raises(CommandError, match="holds the series of a tournament: add --resume to go on"):

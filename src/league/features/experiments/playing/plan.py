@@ -245,7 +245,7 @@ class TournamentPlan:
             game_digest=sources.game_digest(self.game),
             seed=self.seed,
             openings=self.openings,
-            move_seconds=self.move_seconds,
+            move_seconds=float(self.move_seconds),
             meetings=self.meetings,
             strategies=tuple(strategies),
         )
