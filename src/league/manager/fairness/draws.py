@@ -16,6 +16,7 @@ after one that was decided by its draw.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ import msgspec
 
 from league.events import DrawReleased, RequestRefused, ResultAccepted, Status
 from league.games import draw, evidence
+from league.games.moves import reported_choices
 from league.machine import Letter
 from league.manager.fairness.proofs import Proofs
 from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
@@ -171,11 +173,16 @@ class SharedDraws(ManagerPart):
     ) -> None:
         """Note that a match in which choices followed did not begin, or was not drawn, as it was handed in."""
         begun = released.handed_in.get("moves") or []
+        went_on = (details.get("moves") or [])[: len(begun)]
         is_same_draw = all(
             details.get(name) == getattr(released, name) for name in ("draw_seed", "draw_commitment", "draw_share")
         )
-        if not is_same_draw or (details.get("moves") or [])[: len(begun)] != begun:
+        # A list that has become long is written in another way.
+        if not is_same_draw or self._choices_in(went_on, match) != self._choices_in(begun, match):
             self._contest(match, referee, now)
+
+    def _choices_in(self, moves: Sequence[object], match: ScheduledMatch) -> Sequence[Mapping[str, object]]:
+        return reported_choices(self.game.rules, {"moves": list(moves)}, match.players)
 
     def is_decided(self, match: ScheduledMatch) -> bool:
         """True if everything that decides the match was handed in."""
