@@ -83,10 +83,9 @@ class Box:
         # Two managers, or two lives of one, must not give different letters the same number.
         self._last = int.from_bytes(chance(5))
 
-    @property
-    def is_waited_at(self) -> bool:
-        """True while its reader waits for letters."""
-        return self._waiting is not None
+    def is_idle(self, now: float) -> bool:
+        """True if there are no letters, and was no reader lately."""
+        return not self.letters and self._waiting is None and self.used_at + IDLE_S < now
 
     def put(self, letter: BoxedLetter, now: float) -> bool:
         """Add a letter, and wake the reader; False if there is no room."""
@@ -120,12 +119,13 @@ class Box:
         letter = self.letters.get(number)
         if letter is None or len(letter.answer) + len(reply.body) > BYTES // 2:
             return False
-        if letter.answer or not is_whole:
+        if not is_whole:
             letter.answer += reply.body
-            reply = replace(reply, body=bytes(letter.answer))
-        if is_whole:
-            del self.letters[number]
-            letter.on_end(reply)
+            return True
+        if letter.answer:
+            reply = replace(reply, body=bytes(letter.answer + reply.body))
+        del self.letters[number]
+        letter.on_end(reply)
         return True
 
     def fetch(self, reader: str, after: int, wait_s: float, now: float, on_end: OnFetched) -> None:
@@ -204,7 +204,7 @@ class Boxes:
     def _forget_idle(self, now: float) -> None:
         for name, box in list(self._boxes.items()):
             box.drop_old(now)
-            if not box.letters and not box.is_waited_at and box.used_at + IDLE_S < now:
+            if box.is_idle(now):
                 del self._boxes[name]
 
     def close(self) -> None:

@@ -35,7 +35,6 @@ from league.transport.resolving import Resolver
 
 Standing = Literal["member", "stranger", "withdrawn", "unknown"]
 """What the owner of a mailbox is to the league; "unknown" as long as the manager does not serve."""
-_Handle = Callable[[str, bytes, Standing], Awaitable[Response] | Response]
 
 LONGEST_WAIT_S: Final = 25.0
 """Proxies end requests that take longer than 30 or 60 seconds."""
@@ -45,18 +44,15 @@ STRANGERS: Final = 512
 """The most mailboxes that are open while another stranger comes."""
 _BEARER: Final = "bearer "
 _SHORTEST_KEY: Final = 32
-PASSED_ON: Final = {
-    name.encode(): name
-    for name in (
-        "accept",
-        "authorization",
-        "content-encoding",
-        "content-type",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "mcp-method",
-    )
-}
+PASSED_ON: Final = (
+    b"accept",
+    b"authorization",
+    b"content-encoding",
+    b"content-type",
+    b"mcp-protocol-version",
+    b"mcp-session-id",
+    b"mcp-method",
+)
 """The headers of a call that its receiver gets."""
 
 
@@ -109,13 +105,12 @@ class PostOffice:
         name = addresses.name_in(request.path)
         if name:
             return self._delivered(name, request)
-        handle = {addresses.FETCH: self._fetched, addresses.ANSWER: self._answered}.get(request.path)
-        if handle is None:
+        if request.path not in (addresses.FETCH, addresses.ANSWER):
             return _problem(404, "there is no such page")
-        return self._opened(request, handle)
+        return self._opened(request)
 
-    def _opened(self, request: HttpRequest, handle: _Handle) -> Awaitable[Response] | Response:
-        """Handle a request of somebody who shows the key of a mailbox."""
+    def _opened(self, request: HttpRequest) -> Awaitable[Response] | Response:
+        """Answer somebody who shows the key of a mailbox."""
         key = request.headers.get(b"authorization", b"").decode("latin-1")
         if not key.lower().startswith(_BEARER) or len(key) < len(_BEARER) + _SHORTEST_KEY:
             return _problem(
@@ -124,20 +119,20 @@ class PostOffice:
         name = addresses.name_of(key[len(_BEARER) :].strip())
         standing = self._standing(name)
         if standing == "unknown" or self._is_closed:
-            return _problem(503, "this manager does not serve at the moment", ("retry-after", "1"))
+            return _NOT_NOW
         # Behind a proxy, or one router, everybody has the same address.
         if not self._rates.allows(name if standing == "member" else request.address, self._now()):
             return _TOO_MANY
         if standing == "withdrawn":
             return _problem(403, "its owner was withdrawn: this mailbox is closed")
         try:
-            return handle(name, request.body, standing)
+            handle = self._answered if request.path == addresses.ANSWER else self._fetched
+            return handle(name, request.body, BOXES if standing == "member" else STRANGERS)
         except ValueError as error:  # msgspec's errors are among them
             return _problem(400, str(error))
 
-    def _fetched(self, name: str, body: bytes, standing: Standing) -> Awaitable[Response] | Response:
+    def _fetched(self, name: str, body: bytes, limit: int) -> Awaitable[Response] | Response:
         fetch = _FETCHES.decode(body)
-        limit = BOXES if standing == "member" else STRANGERS
         box = self.boxes.open(name, self._now(), limit)
         if box is None:
             return _problem(503, "too many mailboxes are open", ("retry-after", "5"))
@@ -146,17 +141,15 @@ class PostOffice:
         fetched: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
         def ended(letters: list[BoxedLetter] | None) -> None:
-            if fetched.done():  # the server has ended
-                return
-            if letters is None:
-                fetched.set_result(_problem(409, "another reader has this mailbox now"))
-            else:
-                fetched.set_result(Response(200, _ENCODER.encode({"letters": list(map(_written, letters))})))
+            answer = _OUSTED
+            if letters is not None:
+                answer = Response(200, _ENCODER.encode({"letters": list(map(_written, letters))}))
+            _settle(fetched, answer)
 
         box.fetch(fetch.reader, fetch.after, min(fetch.wait_s, LONGEST_WAIT_S), self._now(), ended)
         return fetched
 
-    def _answered(self, name: str, body: bytes, _: Standing) -> Response:
+    def _answered(self, name: str, body: bytes, _: int) -> Response:
         posted = _ANSWERS.decode(body)
         box = self.boxes.find(name)
         if box is None or not box.answered(posted.letter, posted.reply(), is_whole=not posted.more):
@@ -167,20 +160,17 @@ class PostOffice:
         """Put a call into a mailbox. Its caller gets the owner's answer; if the caller leaves, the letter goes, too."""
         standing = self._standing(name)
         if standing == "unknown" or self._is_closed:
-            return _problem(503, "this manager does not serve at the moment", ("retry-after", "1"))
+            return _NOT_NOW
         if standing != "member":
             return _problem(404, "there is no such mailbox")
         if not self._rates.allows(f"to {name}", self._now()):
             return _TOO_MANY
-        sent = request.headers
-        headers = {PASSED_ON[name]: value.decode("latin-1") for name, value in sent.items() if name in PASSED_ON}
+        headers = {
+            name.decode(): value.decode("latin-1") for name, value in request.headers.items() if name in PASSED_ON
+        }
         delivered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
-        def ended(reply: HttpReply | None) -> None:
-            if not delivered.done():
-                delivered.set_result(_response(reply))
-
-        letter = BoxedLetter(request.body, headers, request.address, ended)
+        letter = BoxedLetter(request.body, headers, request.address, lambda reply: _settle(delivered, _response(reply)))
         if not self.put(name, letter):
             return _problem(503, "this mailbox is full", ("retry-after", "2"))
         delivered.add_done_callback(lambda _: self.drop(name, letter))
@@ -224,7 +214,14 @@ def _written(letter: BoxedLetter) -> dict[str, Any]:
     return written
 
 
+_NOT_NOW: Final = _problem(503, "this manager does not serve at the moment", ("retry-after", "1"))
+_OUSTED: Final = _problem(409, "another reader has this mailbox now")
 _TOO_MANY: Final = _problem(429, "too many requests at once; come again later", ("retry-after", "2"))
+
+
+def _settle(waiting: asyncio.Future[Response], answer: Response) -> None:
+    if not waiting.done():  # else its client has left, or the server ends
+        waiting.set_result(answer)
 
 
 def _response(reply: HttpReply | None) -> Response:

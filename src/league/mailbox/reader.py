@@ -98,8 +98,6 @@ class Reader:
         secret: str,
     ) -> None:
         self.endpoint = addresses.endpoint_at(managers()[0], secret)
-        self.trouble = "nothing was fetched yet"
-        """Why nothing can be fetched at the moment; empty if nothing is wrong."""
         self._client = client
         self._router = Router(app, AccessPolicy())
         self._managers = managers
@@ -108,6 +106,8 @@ class Reader:
         self._id = chance(8).hex()
         self._manager = managers()[0]
         self._after = 0
+        self._wait_s = 0.0
+        """How long a fetch waits for letters: not at all while it is open whether the manager answers."""
         self._answering: dict[int, asyncio.Task[None]] = {}
         self._ready: list[dict[str, Any]] = []
         """Answers that leave with the next request for letters."""
@@ -119,10 +119,10 @@ class Reader:
         try:
             while True:
                 try:
-                    await self._fetch(0.0 if self.trouble else WAIT_S)
+                    await self._fetch()
                     failures = 0
-                except CallFailed as failed:
-                    self.trouble = f"{addresses.root_of(self._manager)}: {failed.detail}"
+                except CallFailed:
+                    self._wait_s = 0.0
                     self._after = 0
                     self._turn_to_next()
                     await asyncio.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
@@ -140,17 +140,17 @@ class Reader:
             for content in self._ready:
                 await self._post(addresses.ANSWER, content, FINISH_S)
 
-    async def _fetch(self, wait_s: float) -> None:
+    async def _fetch(self) -> None:
         sent = len(self._ready)
-        wanted = {"reader": self._id, "after": self._after, "wait_s": wait_s, "answers": self._ready}
-        reply = await self._post(addresses.FETCH, wanted, wait_s + ANSWER_S)
+        wanted = {"reader": self._id, "after": self._after, "wait_s": self._wait_s, "answers": self._ready}
+        reply = await self._post(addresses.FETCH, wanted, self._wait_s + ANSWER_S)
         if reply.status != OK:
             sentence = _sentence_in(reply)
             if reply.status in CLOSED:
                 raise ClosedError(sentence, is_withdrawn=reply.status == WITHDRAWN)
             raise CallFailed(Failure.BUSY, sentence)
         letters = msgspec.json.decode(reply.body, type=Letters).letters
-        self.trouble = ""
+        self._wait_s = WAIT_S
         del self._ready[:sent]
         endpoint = addresses.endpoint_at(self._manager, self._secret)
         if endpoint != self.endpoint:
@@ -265,21 +265,14 @@ def _written(number: int, response: Response) -> Iterator[dict[str, Any]]:
         head["session"] = headers["mcp-session-id"]
     if "retry-after" in headers:
         head["retry_after"] = float(headers["retry-after"])
-    if len(response.body) <= PIECE and _is_text(response.body):
-        yield {**head, "body": response.body.decode()}
-        return
+    if len(response.body) <= PIECE:
+        with suppress(UnicodeDecodeError):
+            yield {**head, "body": response.body.decode()}
+            return
     for start in range(0, max(len(response.body), 1), PIECE):
         piece = base64.b64encode(response.body[start : start + PIECE]).decode()
         more = start + PIECE < len(response.body)
         yield {**head, "body": piece, "base64": True, "more": more}
-
-
-def _is_text(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _sentence_in(reply: HttpReply) -> str:

@@ -130,8 +130,7 @@ class ServerConnection(asyncio.Protocol):
         if self._waiting and not self._waiting[-1].is_complete and self._waiting[-1].refusal is None:
             self._waiting.pop()
             self._table.requests -= 1
-        takes_time = self._writer is not None or self._awaited is not None
-        if not self._waiting or takes_time or not self._transport.can_write_eof():
+        if not self._waiting or self._writer or self._awaited or not self._transport.can_write_eof():
             return False  # close
         self._has_ended = True
         self._stop_reading()

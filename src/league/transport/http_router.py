@@ -83,10 +83,8 @@ class Router:
 
     def dispatch(self, request: HttpRequest) -> Awaitable[Answer] | Answer:
         """Answer a request that passed the check."""
-        if request.is_message:
-            answer = self.post(request.body, request.address)
-            if answer is not None:
-                return answer
+        if request.is_message and not self._is_greeting(request.body):
+            return self._app.post(request.body, request.address)
         if self._app.takes_messages(request.method, request.path):
             assert self._app.mcp is not None
             return self._app.mcp(request)
@@ -96,12 +94,10 @@ class Router:
         assert self._app.rest is not None
         return self._app.rest(request)
 
-    def post(self, body: bytes, address: str) -> Awaitable[Response] | Response | None:
-        """Answer a message; None if it is the greeting of a caller that speaks MCP, which is answered elsewhere."""
+    def _is_greeting(self, body: bytes) -> bool:
+        """True if this is the greeting of a caller that speaks MCP, which is answered elsewhere."""
         # Every message passes here: `find` is twice as fast as `in`.
-        if self._app.mcp is not None and (body.find(_INITIALIZE) >= 0 or body.find(_DISCOVER) >= 0):
-            return None
-        return self._app.post(body, address)
+        return self._app.mcp is not None and (body.find(_INITIALIZE) >= 0 or body.find(_DISCOVER) >= 0)
 
 
 def _names_mcp(headers: Mapping[bytes, bytes]) -> bool:

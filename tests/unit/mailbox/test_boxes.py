@@ -75,11 +75,10 @@ def test_a_reader_that_waits_gets_the_letters_that_come_together() -> None:
     async def scenario() -> None:
         box = Box(0.0)
         waiting = begun(box, "r")
-        assert box.is_waited_at
+        assert not box.is_idle(boxes.IDLE_S + 1)
         callers = full_of(box, b"1", b"2")
         await asyncio.sleep(0)
         assert waiting == [[caller.letter for caller in callers]]
-        assert not box.is_waited_at
 
     asyncio.run(scenario())
 

@@ -106,7 +106,6 @@ async def serve(options: ManagerOptions, stop: asyncio.Event, ready: Ready = ser
             ):
                 break
     finally:
-        office.close()
         for feature_pages in pages:
             feature_pages.close()
         await host.stop()

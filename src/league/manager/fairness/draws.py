@@ -16,7 +16,6 @@ after one that was decided by its draw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,17 +171,15 @@ class SharedDraws(ManagerPart):
         now: float,
     ) -> None:
         """Note that a match in which choices followed did not begin, or was not drawn, as it was handed in."""
-        begun = released.handed_in.get("moves") or []
-        went_on = (details.get("moves") or [])[: len(begun)]
+        rules = self.game.rules
+        begun = reported_choices(rules, released.handed_in, match.players)
+        # A list that has become long is written in another way.
+        moves = (details.get("moves") or [])[: len(begun)]
         is_same_draw = all(
             details.get(name) == getattr(released, name) for name in ("draw_seed", "draw_commitment", "draw_share")
         )
-        # A list that has become long is written in another way.
-        if not is_same_draw or self._choices_in(went_on, match) != self._choices_in(begun, match):
+        if not is_same_draw or reported_choices(rules, {"moves": moves}, match.players) != begun:
             self._contest(match, referee, now)
-
-    def _choices_in(self, moves: Sequence[object], match: ScheduledMatch) -> Sequence[Mapping[str, object]]:
-        return reported_choices(self.game.rules, {"moves": list(moves)}, match.players)
 
     def is_decided(self, match: ScheduledMatch) -> bool:
         """True if everything that decides the match was handed in."""
