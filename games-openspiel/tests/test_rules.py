@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -158,14 +159,23 @@ def twins(ours_name: str, theirs_name: str, our_word: Callable[[int], str]) -> N
 # --- boards -----------------------------------------------------------------------------------------------------------
 
 
-def board_after(name: str, moves: int) -> Picture:
+def boards(name: str, moves: int, seed: int | None = None) -> Iterator[Picture]:
+    """The boards of a match, in which everybody makes the first legal move, or any."""
     game = found(name)
     state = game.rules.start()
-    for _ in range(moves):
-        (seat,) = game.rules.to_move(state).seats
-        state = game.rules.play(state, {seat: game.rules.legal_moves(state, seat)[0]})
+    choose = itemgetter(0) if seed is None else Random(seed).choice
     assert game.board is not None
-    return picture(game.board(state))
+    yield picture(game.board(state))
+    for _ in range(moves):
+        if not game.rules.to_move(state).seats:
+            return
+        (seat,) = game.rules.to_move(state).seats
+        state = game.rules.play(state, {seat: choose(game.rules.legal_moves(state, seat))})
+        yield picture(game.board(state))
+
+
+def board_after(name: str, moves: int) -> Picture:
+    return list(boards(name, moves))[-1]
 
 
 def names_in(shown: Picture, row: int) -> list[str]:
@@ -194,6 +204,17 @@ def test_a_board_with_coordinates_has_them_beside_its_cells(name: str) -> None:
     assert {len(row) for row in shown.cells} == {len(shown.columns)}
     assert len(shown.cells) == len(shown.lines) >= 8
     assert {piece.shape for row in shown.cells for piece in row if isinstance(piece, Piece)} == {"", "disc"}
+
+
+@pytest.mark.parametrize("name", ["spiel:checkers", "spiel:chess", "spiel:crazyhouse", "spiel:shogi", "spiel:xiangqi"])
+def test_a_board_keeps_its_size_whatever_becomes_of_its_pieces(name: str) -> None:
+    shown = list(boards(name, 150, seed=1))
+    assert len({(len(board.cells), *map(len, board.cells)) for board in shown}) == 1
+
+
+def test_a_king_of_checkers_is_a_disc_with_a_name() -> None:
+    last = list(boards("spiel:checkers", 60, seed=2))[-1]
+    assert {"black king", "white"} <= {name for row in range(8) for name in names_in(last, row)}
 
 
 def test_any_other_state_is_shown_as_text() -> None:

@@ -11,7 +11,7 @@ nothing is hidden shows its actions so far, from which a bot makes the whole sta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from string import ascii_lowercase
@@ -47,7 +47,7 @@ SIDES = {
     "XO": DISCS,
     "bw": DISCS,
     "BW": DISCS,
-    "+o": DISCS,
+    "+o*8": (*DISCS, *(Piece("♛", "disc", color, f"{color} king") for color in ("black", "white"))),
     "RY": (Piece(shape="disc", color="red", name="red"), Piece(shape="disc", color="yellow", name="yellow")),
 }
 """The letters of two sides, the first one first, and what boards show for them."""
@@ -207,33 +207,39 @@ def board(state: SpielState) -> Picture:
     )
 
 
-Grid = tuple[tuple[str, ...], tuple[str, ...], list[str]]
+Grid = tuple[tuple[str, ...], tuple[str, ...], Sequence[Sequence[str]]]
 """The names of the columns and rows of a board, and its rows."""
 NO_GRID: Grid = ((), (), [])
-LABELLED = re.compile(r"\s*(\d{1,2}) ?((?:[^\s\d] ?){3,})\s*\d*\s*")
-"""A row of a board: its number, one character for each cell, and perhaps the number once more."""
+SIGN = re.compile(r"\d+|\+?[a-zA-Z]")
+"""What stands in a FEN: a number of empty cells, or a piece; in shogi, a piece with a plus is promoted."""
+LABELLED = r"\s*(\d{1,2}?) ?((?:\S ?){%d})\s*\d*\s*"
+"""A row of so many cells: its number, one character for each cell, and perhaps the number once more."""
 
 
 def _fen(text: str) -> Grid | None:
     """The board of a FEN, in which a number stands for as many empty cells."""
     if "\n" in text or "/" not in text:
         return None
-    ranks = text.split()[0].split("/")
-    rows = ["".join("." * int(sign) if sign.isdigit() else sign for sign in rank) for rank in ranks]
-    if len({len(row) for row in rows}) > 1:
+    # What follows in brackets is in somebody's hand.
+    ranks = text.split()[0].partition("[")[0].split("/")
+    rows = [
+        [cell for sign in SIGN.findall(rank) for cell in ("." * int(sign) if sign.isdigit() else [sign])]
+        for rank in ranks
+    ]
+    if len(rows) < 3 or len({len(row) for row in rows}) > 1:
         return None
     return tuple(ascii_lowercase[: len(rows[0])]), tuple(str(number) for number in range(len(rows), 0, -1)), rows
 
 
 def _labelled(text: str) -> Grid | None:
     """A board whose rows are numbered, and whose columns have letters, as in Go."""
-    found = [match for line in text.splitlines() if (match := LABELLED.fullmatch(line))]
-    rows = [match[2].replace(" ", "") for match in found]
     headers = [line.replace(" ", "") for line in text.splitlines()]
-    named = next((line for line in headers if rows and len(line) == len(rows[0]) and line[:3].lower() == "abc"), "")
-    if len(rows) < 3 or len({len(row) for row in rows}) > 1 or not named:
+    named = next((line for line in headers if line[:3].lower() == "abc"), "")
+    row = re.compile(LABELLED % len(named))
+    found = [match for line in text.splitlines() if (match := row.fullmatch(line))]
+    if len(found) < 3 or not named:
         return None
-    return tuple(named), tuple(match[1] for match in found), rows
+    return tuple(named), tuple(match[1] for match in found), [match[2].replace(" ", "") for match in found]
 
 
 def _plain(text: str) -> Grid:
