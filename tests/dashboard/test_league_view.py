@@ -199,7 +199,20 @@ def test_a_title_heads_the_pages_in_place_of_the_id() -> None:
     assert player is not None
     assert "Autumn &lt;Cup&gt;" in Renderer(Links()).player(player)
     untitled = league_view(next(rounds("A")).manager)
-    assert (untitled.title, untitled.game) == ("league_test", "Even Odd")
-    assert title_in("", "league_20261118_153427_even_odd", "Even Odd") == "Even Odd league"
+    assert (untitled.title, untitled.game) == ("league_test", "Even/Odd")
+    assert title_in("", "league_20261118_153427_even_odd", "Even/Odd") == "Even/Odd league"
+    named_by_its_game = Renderer(Links()).league(replace(untitled, title="Even/Odd league"))
+    assert named_by_its_game.count("Even/Odd") == 2, "the title of the window and the heading, and no third time"
     page = Renderer(Links()).league(untitled)
     assert "Check this league" in page
+
+
+def test_a_result_stands_alone_until_it_is_known_what_it_rests_on() -> None:
+    managed = last("A")
+    managed.answer_pings()
+    managed.answer_all()
+    match_id = managed.open_matches[0]
+    managed.report(match_id, "A")
+    view = league_view(managed.manager)
+    decided = next(match for match in view.matches if match.match_id == match_id)
+    assert (managed.manager.ledger.matches[match_id].basis, decided.outcome) == (None, "won")

@@ -144,6 +144,8 @@ def test_a_projector_shows_thirty_players_at_once(browser: Browser, tmp_path: Pa
         assert len(page.evaluate(ROWS_IN_SIGHT)) == 30
         cut = "rows => rows.filter(row => row.scrollWidth > row.clientWidth + 1).length"
         assert page.eval_on_selector_all("#standings > tr", cut) == 0, "no chip is cut off"
+        letters = "rows => rows.map(row => parseFloat(getComputedStyle(row).fontSize))"
+        assert min(page.eval_on_selector_all("#standings > tr, #matches > li", letters)) > 15
 
 
 def test_a_projector_turns_pages_until_a_hundred_players_were_shown(browser: Browser, tmp_path: Path) -> None:
@@ -176,6 +178,8 @@ def test_a_board_is_stepped_through_with_buttons_and_keys(browser: Browser, show
         expect(figures).to_have_count(1)
         expect(page.locator(".boards figure:visible td.winning")).to_have_count(3)
         expect(page.locator(".place")).to_have_text("Move 5 of 5")
+        expect(page.locator('.moves [aria-current="step"]')).to_contain_text("5.")
+        expect(page.get_by_role("status")).to_contain_text("5. ")
         page.get_by_role("button", name="First position").click()
         expect(page.locator(".place")).to_have_text("Move 0 of 5")
         expect(page.get_by_role("button", name="Previous move")).to_be_disabled()
@@ -191,6 +195,18 @@ def test_a_board_is_stepped_through_with_buttons_and_keys(browser: Browser, show
     expect(page.locator(".boards figure:visible")).to_have_count(6)
     expect(page.locator(".stepper")).to_be_hidden()
     context.close()
+
+
+def test_a_move_stays_marked_while_chance_draws(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "match" / "R1M1.html").as_uri()) as page:
+        expect(page.locator(".boards figure:visible figcaption")).to_have_text("Chance")
+        expect(page.locator('.moves [aria-current="step"]')).to_contain_text("1.")
+
+
+def test_nothing_is_announced_after_the_end(browser: Browser, site: Path) -> None:
+    with opened(browser, (site / "index.html").as_uri()) as page:
+        expect(page.get_by_role("heading", name="Last round")).to_be_visible()
+        expect(page.get_by_role("heading", name="Next")).to_be_hidden()
 
 
 def test_a_phone_shows_whole_names(browser: Browser, showcase: Path) -> None:

@@ -47,12 +47,15 @@ def test_every_move_appears_on_the_page(browser: Browser, processes: Processes) 
     _, address = begin(processes, "tic_tac_toe")
     with opened(browser, f"{address}/") as league:
         expect(league.locator("#match-R1M1")).to_contain_text("being played", timeout=WATCHDOG_MS)
+        assert str(league.get_by_role("link", name="watch").get_attribute("href")) == "/match/R1M1"
         with opened(browser, f"{address}/match/R1M1") as page:
             expect(page.locator(".seats .asked")).to_have_count(1, timeout=WATCHDOG_MS)
+            expect(page.locator("#feed")).to_have_text("live")
             for number in (1, 2, 3):
                 open_move(processes, number)
                 expect(page.locator(".place")).to_have_text(f"Move {number} of {number}", timeout=SOON_MS)
                 expect(page.locator(".boards figure:visible .piece")).to_have_count(number)
+                expect(page.get_by_role("status").filter(has_text=f"{number}. ")).to_have_count(1)
             live = json.load(urlopen(f"{address}/api/matches/R1M1"))["live"]
             assert [move["move"] for move in live["moves"]] == ["0", "1", "2"]
             # Who looks at an earlier board stays there.
@@ -64,6 +67,16 @@ def test_every_move_appears_on_the_page(browser: Browser, processes: Processes) 
             for number in range(5, 10):
                 open_move(processes, number)
             expect(page.locator("#verdict-title")).to_contain_text("won", timeout=WATCHDOG_MS)
+
+
+def test_a_page_of_a_match_says_when_its_manager_is_gone(browser: Browser, processes: Processes) -> None:
+    manager, address = begin(processes, "tic_tac_toe")
+    with opened(browser, f"{address}/") as league:
+        expect(league.locator("#match-R1M1")).to_contain_text("being played", timeout=WATCHDOG_MS)
+        with opened(browser, f"{address}/match/R1M1") as page:
+            expect(page.locator("#feed")).to_have_text("live", timeout=WATCHDOG_MS)
+            manager.kill()
+            expect(page.locator("#feed")).to_have_class("lost", timeout=WATCHDOG_MS)
 
 
 def test_a_projector_shows_the_board_of_a_match_by_itself(browser: Browser, processes: Processes) -> None:

@@ -13,6 +13,7 @@ GAME = Game(
     "even_odd",
     EvenOdd(),
     EvenOddWire(),
+    title="Even/Odd",
     turns=1,
     measure="points",
     single_draw_last=True,

@@ -16,6 +16,7 @@ def best_of(throws: int) -> Game:
         "rock_paper_scissors",
         rules,
         wire,
+        title="Rock, Paper, Scissors",
         turns=throws,
         rules_text=rules_text,
         leader=leader,

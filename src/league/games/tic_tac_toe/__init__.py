@@ -16,6 +16,7 @@ GAME = Game(
     "tic_tac_toe",
     RULES,
     MoveWire(RULES, move_type="mark_cell", public_history=True),
+    title="Tic-Tac-Toe",
     turns=len(CELLS),
     rules_text=RULES_TEXT,
     board=RULES.board,

@@ -15,14 +15,17 @@
     boards.forEach((one) => one.classList.toggle("shown", one === board));
     const sign = play.querySelector(".place");
     if (!sign || !board) return;
+    document.getElementById("said").textContent = board.querySelector("figcaption").textContent;
     const last = boards[boards.length - 1].dataset.number;
     sign.textContent = "Move " + board.dataset.number + " of " + last;
     for (const button of play.querySelectorAll(".stepper button")) {
       button.disabled = shown === (["first", "previous"].includes(button.dataset.step) ? 0 : boards.length - 1);
     }
-    for (const move of play.querySelectorAll(".moves li")) {
-      const isShown = Number(move.dataset.at) === at(board);
-      move.toggleAttribute("aria-current", isShown);
+    const moves = [...play.querySelectorAll(".moves li")];
+    const current = moves.filter((move) => Number(move.dataset.at) <= at(board)).pop(); // after it chance may have drawn
+    for (const move of moves) {
+      const isShown = move === current;
+      isShown ? move.setAttribute("aria-current", "step") : move.removeAttribute("aria-current");
       const list = move.parentElement;
       if (isShown) list.scrollTop = move.offsetTop - list.clientHeight / 2;
     }

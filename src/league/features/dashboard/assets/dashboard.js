@@ -57,6 +57,7 @@
       const list = document.getElementById(name);
       if (list) arrange(list, ids, fresh);
     }
+    tell(true);
     document.dispatchEvent(new Event("shown"));
   }
 
@@ -71,16 +72,18 @@
     if (active !== document.activeElement && list.contains(active)) active.focus(); // moving a row takes it away
   }
 
-  function tell(text, isLost) {
+  function tell(isLive) {
     const sign = document.getElementById("feed");
+    const running = document.querySelector(".LEAGUE_COMPLETED") ? "final" : "live";
+    const text = isLive ? running : "no connection, trying again";
     if (!sign || sign.textContent === text) return;
     sign.textContent = text;
-    sign.classList.toggle("lost", isLost);
+    sign.classList.toggle("lost", !isLive);
   }
 
   // The page of a match is loaded again when the match has changed, or the round is another.
   function hear({ data }) {
-    if ("isLive" in data) return data.isLive ? tell("live", false) : tell("no connection, trying again", true);
+    if ("isLive" in data) return tell(data.isLive);
     if (!position) return; // who looks back has left, but may be told once more
     position = data.position;
     const frame = JSON.parse(data.frame);
@@ -129,8 +132,9 @@
     fitAll();
   }
 
-  const SMALLEST = 26; // a row that can be read from the last bench, in pixels
-  const TALLEST = 72;
+  const SMALLEST = 32; // a row that can be read from the last bench, in pixels
+  const TALLEST = 92;
+  const PLAIN = 20; // letters of this size need no further column
   const pages = new Map();
 
   // Rows fill the width in as many equal columns as make their letters largest; what does not fit is on further pages.
@@ -141,17 +145,19 @@
     const most = Math.max(1, Math.floor(list.clientHeight / SMALLEST)) * columns;
     const count = Math.max(1, Math.ceil(rows.length / most));
     const size = Math.ceil(rows.length / count);
-    const letters = (used) => Math.min((list.clientHeight / Math.ceil(size / used)) * 0.52, list.clientWidth / used / 26, 30);
+    const isDense = rows.length > 12; // then three results of a player are shown, not five
+    const letters = (used) => Math.min((list.clientHeight / Math.ceil(size / used)) * 0.52, list.clientWidth / used / (isDense ? 22 : 26), 38);
     let used = 1;
-    for (let more = 2; more <= columns; more += 1) if (letters(more) > letters(used)) used = more;
+    for (let more = 2; more <= columns; more += 1) if (letters(used) < PLAIN && letters(more) > letters(used)) used = more;
     const page = (pages.get(list.id) || 0) % count;
     const height = Math.min(list.clientHeight / Math.ceil(size / used), TALLEST);
     list.style.gridTemplateRows = "repeat(" + Math.ceil(size / used) + ", " + height + "px)";
     list.style.gridTemplateColumns = "repeat(" + used + ", minmax(0, 1fr))";
     list.style.setProperty("--size", letters(used) + "px");
-    list.classList.toggle("dense", rows.length > 12);
+    list.classList.toggle("dense", isDense);
     rows.forEach((row, place) => row.classList.toggle("off-page", Math.floor(place / size) !== page));
-    heading.dataset.part = page * size + 1 + "–" + Math.min(rows.length, (page + 1) * size) + " of " + rows.length;
+    const last = Math.min(rows.length, (page + 1) * size);
+    heading.dataset.part = (last > page * size + 1 ? page * size + 1 + "–" : "") + last + " of " + rows.length;
     if (count < 2) delete heading.dataset.part;
     heading.hidden = list.clientHeight < SMALLEST;
   }

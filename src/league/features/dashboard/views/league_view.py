@@ -439,18 +439,16 @@ def _outcome(match: ScheduledMatch) -> str:
         return ""
     if isinstance(result, WalkoverDecided):
         return "walkover"
-    outcome = _OUTCOMES[result.status]
-    rests_on = match_rests_on(match)
+    return with_evidence(_OUTCOMES[result.status], match)
+
+
+def with_evidence(outcome: str, match: ScheduledMatch) -> str:
+    """How a match ended, and what its result rests on, if that is known."""
+    rests_on = WORDS[match.basis.evidence] if match.basis else ""
     # The words for a technical loss say that it is one.
     if rests_on.startswith(outcome):
         return rests_on
-    return f"{outcome}, {rests_on}"
-
-
-def match_rests_on(match: ScheduledMatch) -> str:
-    """What the result of a match rests on."""
-    basis = match.basis
-    return WORDS[basis.evidence] if basis else ""
+    return f"{outcome}, {rests_on}" if rests_on else outcome
 
 
 def _current(ledger: Ledger) -> Iterator[ScheduledMatch]:

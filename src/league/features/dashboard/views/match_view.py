@@ -122,7 +122,7 @@ def _pending(facts: MatchFacts) -> str:
     if assignments:
         since = f" at {datetime.fromtimestamp(assignments[-1].at, UTC):%H:%M:%S} UTC"
     if facts.live is not None:
-        return f"It was given to {referee}{since}, which tells everybody what may be seen."
+        return f"{referee} got it{since}, and tells everybody what may be seen."
     limit = ""
     if facts.league.limit_s:
         limit = f" {referee} has {facts.league.limit_s:.0f} s for it; after that, another referee gets it."

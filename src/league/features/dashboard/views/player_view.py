@@ -17,8 +17,8 @@ from league.features.dashboard.views.league_view import (
     StandingView,
     league_view,
     mark_of,
-    match_rests_on,
     names_in,
+    with_evidence,
 )
 from league.features.records.broken_clauses import clause_of, named
 from league.features.records.fault_words import ListedMistake, listed_mistakes
@@ -57,10 +57,6 @@ class OwnMatch:
     """How it ended for the player, in words; until then, how far it is."""
     referee_id: str
     status: str
-
-    @property
-    def has_lost(self) -> bool:
-        return self.mark in ("L", "T") and self.points is not None and self.points[1] > self.points[0]
 
     @property
     def form(self) -> FormMark:
@@ -131,7 +127,7 @@ def _own_match(match: ScheduledMatch, player_id: str, names: Mapping[str, NamedA
             outcome = "won by walkover" if mark == "W" else "lost by walkover"
         elif mark == "W" and result.technical:
             outcome = "won by a technical loss of its opponent"
-        outcome = f"{outcome}, {match_rests_on(match)}"
+        outcome = with_evidence(outcome, match)
     return OwnMatch(
         match_id=match.match_id,
         opponent=names[opponent],
