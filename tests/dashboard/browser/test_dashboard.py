@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from league.features.dashboard.rendering import SITE_BELOW, Renderer
+from league.features.dashboard.views.board_view import BoardCell, BoardView
+from league.features.dashboard.views.match_view import match_page
 from league.games import draw
+from league.games.boards import Picture, Piece
 from tests.dashboard.browser.showcase import SCREENS, Screen, crowd, keep_picture, pages_on, seen
+from tests.dashboard.test_pages import WON, ended
 from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_match, problems, standings, table
 from tests.support.processes import Processes
 
@@ -195,6 +201,23 @@ def test_a_board_is_stepped_through_with_buttons_and_keys(browser: Browser, show
     expect(page.locator(".boards figure:visible")).to_have_count(6)
     expect(page.locator(".stepper")).to_be_hidden()
     context.close()
+
+
+@pytest.mark.parametrize("screen", SCREENS[::2], ids=lambda screen: screen.name)
+def test_a_board_of_any_size_is_in_sight_as_a_whole(browser: Browser, showcase: Path, screen: Screen) -> None:
+    page_of_a_match = match_page(ended(WON))
+    assert page_of_a_match.play is not None
+    cells = tuple((BoardCell(Piece(shape="disc", color="red"), False, False),) * 30 for _ in range(30))
+    large = BoardView(1, "1. Ann: here", Picture(cells=(("x",),)), cells)
+    page_of_a_match = replace(page_of_a_match, play=replace(page_of_a_match.play, boards=(large,)))
+    name = f"match/large-{screen.name}.html"
+    (showcase / name).write_text(Renderer(SITE_BELOW).match(page_of_a_match), encoding="utf-8")
+    with seen(browser, showcase, name, screen) as page:
+        box = page.locator(".board").bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= screen.width
+        assert box["y"] + box["height"] <= screen.height
+        keep_picture(page, name, screen)
 
 
 def test_a_move_stays_marked_while_chance_draws(browser: Browser, site: Path) -> None:

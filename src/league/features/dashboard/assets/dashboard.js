@@ -35,9 +35,19 @@
     return holder.content.firstElementChild;
   }
 
+  // Cells are as large as the window lets them be; a style sheet cannot count them.
+  function measure(part) {
+    for (const board of part.querySelectorAll(".board")) {
+      const rows = board.tBodies[0].rows;
+      board.style.setProperty("--rows", rows.length);
+      board.style.setProperty("--columns", rows[0].querySelectorAll("td").length);
+    }
+  }
+
   // A piece takes the place of the one with its id; who was on a link in it stays there.
   function put(id, html) {
     const fresh = element(html);
+    measure(fresh);
     const old = document.getElementById(id);
     if (!old) return fresh;
     const link = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : undefined;
@@ -226,6 +236,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.getElementById("theme").addEventListener("click", switchTheme);
+    measure(document);
     offerHistory();
     position = document.body.dataset.position || "";
     if (root.classList.contains("projector")) {
