@@ -345,6 +345,14 @@ def test_a_live_match_shows_its_board_and_who_is_asked() -> None:
     assert "nobody can see" not in page
 
 
+def test_choices_made_at_once_are_in_the_order_of_the_seats() -> None:
+    live = LiveMatch(("P01", "P02"), turns=({"P02": "paper", "P01": "rock"},))
+    facts = ended(None, "rock_paper_scissors")
+    board = played(replace(facts, result=None, status="ASSIGNED", live=live)).boards[-1]
+    assert (board.movers, board.move) == ((0, 1), "rock · paper")
+    assert board.caption == "1. P01: rock, P02: paper"
+
+
 def test_a_choice_that_both_make_at_once_is_not_shown() -> None:
     facts = replace(ended(None, "even_odd"), result=None, status="ASSIGNED", live=LiveMatch(("P01", "P02"), ("P02",)))
     view = played(facts)

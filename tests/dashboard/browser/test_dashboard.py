@@ -208,7 +208,8 @@ def test_a_board_of_any_size_is_in_sight_as_a_whole(browser: Browser, showcase: 
     page_of_a_match = match_page(ended(WON))
     assert page_of_a_match.play is not None
     cells = tuple((BoardCell(Piece(shape="disc", color="red"), False, False),) * 30 for _ in range(30))
-    large = BoardView(1, "1. Ann: here", Picture(cells=(("x",),)), cells)
+    names = tuple(str(number) for number in range(10, 40))
+    large = BoardView(1, "1. Ann: here", Picture(cells=(("x",),), columns=names, lines=names), cells)
     page_of_a_match = replace(page_of_a_match, play=replace(page_of_a_match.play, boards=(large,)))
     name = f"match/large-{screen.name}.html"
     (showcase / name).write_text(Renderer(SITE_BELOW).match(page_of_a_match), encoding="utf-8")

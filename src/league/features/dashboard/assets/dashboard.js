@@ -151,6 +151,8 @@
   function fit(list, narrowest) {
     const rows = [...list.children];
     const heading = document.getElementById(list.id + "-title");
+    heading.hidden = false;
+    heading.hidden = list.clientHeight < SMALLEST;
     const columns = Math.max(1, Math.floor(list.clientWidth / narrowest));
     const most = Math.max(1, Math.floor(list.clientHeight / SMALLEST)) * columns;
     const count = Math.max(1, Math.ceil(rows.length / most));
@@ -165,11 +167,10 @@
     list.style.gridTemplateColumns = "repeat(" + used + ", minmax(0, 1fr))";
     list.style.setProperty("--size", letters(used) + "px");
     list.classList.toggle("dense", isDense);
-    rows.forEach((row, place) => row.classList.toggle("off-page", Math.floor(place / size) !== page));
+    rows.forEach((row, place) => row.classList.toggle("off-page", heading.hidden || Math.floor(place / size) !== page));
     const last = Math.min(rows.length, (page + 1) * size);
     heading.dataset.part = (last > page * size + 1 ? page * size + 1 + "–" : "") + last + " of " + rows.length;
     if (count < 2) delete heading.dataset.part;
-    heading.hidden = list.clientHeight < SMALLEST;
   }
 
   function fitAll() {

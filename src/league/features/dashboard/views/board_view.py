@@ -191,15 +191,16 @@ def _boards(game: Game, positions: Sequence[Position[Any]], players: Sequence[Na
     for position in positions:
         shown = Picture() if game.board is None else picture(game.board(position.state))
         caption = "Start" if before is None else "Chance"
+        # Of choices at once, the one that came first may be anybody's.
+        moves = dict(sorted(position.moves.items()))
         winning = NO_CELLS
-        if position.moves:
+        if moves:
             number += 1
-            said = [f"{players[seat].name}: {choice}" for seat, choice in position.moves.items()]
-            caption = f"{number}. {', '.join(said)}"
+            caption = f"{number}. {', '.join(f'{players[seat].name}: {moves[seat]}' for seat in moves)}"
             if game.winning_cells is not None:
                 winning = game.winning_cells(position.state)
         cells = _cells(shown, before or shown, winning)
-        yield BoardView(number, caption, shown, cells, tuple(position.moves), " · ".join(position.moves.values()))
+        yield BoardView(number, caption, shown, cells, tuple(moves), " · ".join(moves.values()))
         before = shown
 
 
