@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from league.features.kit.checks import player_checks
+from league.features.kit.checks import checks_for
 from league.features.kit.checks.outcome import Check
 from league.features.kit.clauses import Clause, clauses_for
 from league.features.kit.scenarios.programme import SCENARIOS
 
+OF_LEAGUES = ("refereeing", "leading")
 HEAD = """\
-# What `league check player` checks
+# What `league check` checks
 
 The kit plays manager and referee against a player and judges its answers. It gives a verdict on every clause of
 `spec/requirements.toml` whose observance an outsider can see, under the clause's own id:
@@ -49,7 +50,15 @@ operator (E043).
 announces each attempt with a promise, and rebuilds each statement. In the scenario *signing* it also invites twice with
 different commitments.
 
-The kit runs these scenarios, in this order:
+**Referees and managers.** `league check referee URL --listen 8000` needs a referee that is started with the kit as its
+manager. The kit gives it four matches between players of its own: with different choices (its first report gets no
+answer), with equal ones, with an illegal choice, and with a player that declines. `league check manager URL` registers
+two players and a referee, and two more players and another referee if the league does not begin. It reports a win, a
+draw and a defeat in turn, and holds the table against them. Then it reports the last match again, and with another
+result. A field that our agents read in spite of what is wrong with it is a warning. The checks are listed by
+`league check referee --list` and `league check manager --list`.
+
+The kit runs these scenarios against a player, in this order:
 
 {scenarios}
 
@@ -62,8 +71,9 @@ The kit runs these scenarios, in this order:
 
 def page() -> str:
     """The whole page."""
-    scenarios = "\n".join(f"{number}. {name.replace('_', ' ')}" for number, name in enumerate(SCENARIOS, 1))
-    checks, clauses = player_checks(), clauses_for("player")
+    names = [name for name in SCENARIOS if name not in OF_LEAGUES]
+    scenarios = "\n".join(f"{number}. {name.replace('_', ' ')}" for number, name in enumerate(names, 1))
+    checks, clauses = checks_for("player"), clauses_for("player")
     lines = [_line(clauses[name], check) for name, check in checks.items()]
     return HEAD.format(scenarios=scenarios) + "".join(lines) + _never(checks.items())
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from league.cli.main import main
-from league.features.kit.checks import player_checks
+from league.features.kit.checks import checks_for
 from league.features.kit.reports.evidence import json_document, text_of
 from league.features.kit.reports.page import html_document, junit_document
 from league.features.kit.reports.text import lines
@@ -45,7 +45,7 @@ def test_the_json_document_has_the_shape_that_was_promised(report: CheckReport) 
     assert set(document) == {"target", "role", "dialect", "would_play", "findings", "checks", "summary"}
     assert (document["role"], document["dialect"]) == ("player", "SPEC")
     assert set(document["summary"]) == {"pass", "fail", "warn", "untestable"}
-    assert sum(document["summary"].values()) == len(document["checks"]) == len(player_checks())
+    assert sum(document["summary"].values()) == len(document["checks"]) == len(checks_for("player"))
     for check in document["checks"]:
         assert set(check) == {"id", "requirement", "level", "verdict", "detail", "evidence"}
         assert check["level"] in ("MUST", "SHOULD")
@@ -88,7 +88,7 @@ def report_untested(report: CheckReport) -> int:
 def test_the_junit_file_counts_and_names_every_check(report: CheckReport) -> None:
     suite = ElementTree.fromstring(junit_document(report).encode()).find("testsuite")
     assert suite is not None
-    assert (suite.get("tests"), suite.get("failures")) == (str(len(player_checks())), "1")
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(checks_for("player"))), "1")
     failure = suite.find("testcase[@name='CHOOSE_PARITY_RESPONSE.parity_choice']/failure")
     assert failure is not None
     assert "sent:" in (failure.text or "")
@@ -112,7 +112,7 @@ def test_the_page_stands_alone_and_takes_nothing_from_players_for_markup(report:
     page.feed(text)
     assert "script" not in page.tags
     assert page.links == []
-    assert page.tags.count("tr") == 1 + len(player_checks())
+    assert page.tags.count("tr") == 1 + len(checks_for("player"))
     assert "\x1b" not in text
     assert "GAME_<wbr>JOIN_<wbr>ACK.<wbr>accept" in text
     assert "<code>" in text
@@ -156,7 +156,7 @@ def test_the_command_says_that_nobody_is_there(capsys: pytest.CaptureFixture[str
 def test_the_list_names_every_check_with_level_section_and_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "player", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
-    assert len(listed) == len(player_checks())
+    assert len(listed) == len(checks_for("player"))
     assert listed[0].split()[:3] == ["JSON.utf8", "SHOULD", "2.6"]
 
 

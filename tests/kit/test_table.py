@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from league.features.kit.checks import JUDGES, player_checks
+from league.features.kit.checks import JUDGES, checks_for
 from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.clauses import clauses_for
 from league.features.kit.driver import draws
@@ -38,7 +38,7 @@ TESTED_ELSEWHERE = {
 
 def test_there_is_a_check_for_every_clause_that_can_be_observed_in_a_player() -> None:
     observable = [one["id"] for one in REQUIREMENTS if "player" in one["observable"]]
-    assert list(player_checks()) == observable
+    assert list(checks_for("player")) == observable
 
 
 def test_the_kit_carries_the_clauses_as_the_specification_has_them() -> None:
@@ -50,14 +50,14 @@ def test_the_kit_carries_the_clauses_as_the_specification_has_them() -> None:
 
 
 def test_every_row_names_a_clause_that_exists_and_a_function_that_judges() -> None:
-    rows = dict(table("checks", "checks.toml"))
-    assert set(rows.pop("fields")) <= {name.partition(".")[0] for name in player_checks()}
-    assert set(rows) <= set(player_checks())
-    assert all(check.never or check.judge in JUDGES for check in player_checks().values())
+    rows = dict(table("checks", "player.toml"))
+    assert set(rows.pop("fields")) <= {name.partition(".")[0] for name in checks_for("player")}
+    assert set(rows) <= set(checks_for("player"))
+    assert all(check.never or check.judge in JUDGES for check in checks_for("player").values())
 
 
 def test_checks_name_scenarios_that_exist() -> None:
-    assert {one for check in player_checks().values() for one in check.scenarios} <= set(SCENARIOS)
+    assert {one for check in checks_for("player").values() for one in check.scenarios} <= set(SCENARIOS)
 
 
 def test_every_check_is_failed_by_some_broken_player() -> None:
@@ -65,7 +65,7 @@ def test_every_check_is_failed_by_some_broken_player() -> None:
     for case in (*test_broken_players.DEFECTS, *test_broken_members.DEFECTS, *test_broken_signers.DEFECTS):
         defect: Defect = case.values[0]
         found |= defect.fails | defect.warned
-    assert set(player_checks()) - found == TESTED_ELSEWHERE
+    assert set(checks_for("player")) - found == TESTED_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", ["JSON.utf8", "JOIN.in_time", "GAME_OVER_ACK.status", "SIZE.from_the_manager"])

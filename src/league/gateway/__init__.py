@@ -21,6 +21,7 @@ PUBLIC = (
     "giving",
     "guest",
     "readers.foreign_assignments",
+    "readers.foreign_tables",
     "readers.normalise",
     "readers.registrations",
     "readers.tools",

@@ -29,6 +29,8 @@ examples:
   league check player http://127.0.0.1:8101/mcp --listen 8000 --html report.html
   league check player http://127.0.0.1:8101/mcp --listen 8000 --only REGISTER.retries
   league check player --list
+  league check referee http://127.0.0.1:8001/mcp --listen 8000
+  league check manager http://127.0.0.1:8000/mcp
   league check --hostile http://127.0.0.1:8000/mcp
   league check --hostile http://127.0.0.1:8101/mcp --listen 8000 --role player
 
@@ -36,6 +38,10 @@ Without --listen, the kit calls the player as it is. With --listen PORT, the kit
 start the player with --manager http://127.0.0.1:PORT/mcp, and its registration is checked too. Three checks need a run
 of their own: REGISTER.retries does not answer a registration, REGISTER.stops_when_rejected rejects it, and
 REGISTER.waits_for_approval makes it wait for the operator.
+
+A referee must register: start it with --manager http://127.0.0.1:PORT/mcp. The kit gives it four matches between
+players of its own, and takes its reports. In a manager's league the kit plays two players and a referee, and two more
+players and another referee if the league does not begin; start the manager anew for each check.
 
 --hostile sends hundreds of bad inputs. The agent must refuse each of them, and none may change its state. Start a
 manager with --players 2 --referees 2 and let nobody else register; start a player or a referee with the kit as its
@@ -46,7 +52,7 @@ exit status: 0 no MUST is broken, 1 at least one is, 2 wrong usage or the agent 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", choices=("player",), nargs="?", help="the agent's role")
+    parser.add_argument("role", choices=("player", "referee", "manager"), nargs="?", help="the agent's role")
     parser.add_argument("url", metavar="URL", nargs="?", help="the address at which the agent takes requests")
     parser.add_argument(
         "--hostile",
@@ -114,7 +120,7 @@ def _positive(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     if args.hostile is None and (args.role is None or args.hostile_role is not None):
-        raise CommandError("say what to check: `player URL`, or `--hostile URL` with or without --role", USAGE)
+        raise CommandError("say what to check: `ROLE URL`, or `--hostile URL` with or without --role", USAGE)
     try:
         rows = _chosen(args)
         if args.list:
@@ -153,7 +159,7 @@ async def _check(args: argparse.Namespace) -> CheckReport:
         print_lines([line], stream)
 
     if args.hostile is None:
-        return await runner.run(options, notify)
+        return await runner.run(options, notify, args.role)
     return await hostile.run(options, args.hostile_role or "", notify=notify)
 
 
@@ -199,8 +205,9 @@ def _chosen(args: argparse.Namespace) -> list[dict[str, str]]:
 
     if args.hostile is not None:
         return hostile.listed(args.hostile_role, args.only, args.profile)
-    clauses = clauses_for("player")
-    return [{name: getattr(clauses[check_id], name) for name in LISTED} for check_id in chosen(tuple(args.only))]
+    clauses = clauses_for(args.role)
+    ids = chosen(tuple(args.only), args.role)
+    return [{name: getattr(clauses[check_id], name) for name in LISTED} for check_id in ids]
 
 
 COMMANDS = (Command("check", "check an agent against the protocol, clause by clause", EXAMPLE, configure, run),)

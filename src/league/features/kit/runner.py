@@ -15,10 +15,13 @@ import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
-from league.features.kit.checks import judged, player_checks
+from league.features.kit.checks import checks_for, judged
+from league.features.kit.checks.manager_checks import would_lead
 from league.features.kit.checks.outcome import CheckOutcome, CheckVerdict
 from league.features.kit.checks.playing import Playing, would_play
+from league.features.kit.checks.referee_checks import would_referee
 from league.features.kit.clauses import Clause, clauses_for, is_below
 from league.features.kit.driver.kit import Notify, Options, open_kit
 from league.features.kit.driver.record import RunRecord
@@ -27,6 +30,9 @@ from league.features.kit.scenarios.programme import run_scenarios
 from league.protocol.conventions import Convention
 
 RETRIES = "REGISTER.retries"
+WOULD_PLAY: Final = {"player": would_play, "referee": would_referee, "manager": would_lead}
+ROLE_SCENARIOS: Final = {"referee": frozenset({"registration", "refereeing"}), "manager": frozenset({"leading"})}
+"""The scenarios of referees and managers; those of players depend on the checks that are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ class CheckResult:
     @property
     def is_robustness(self) -> bool:
         """Is it about requests that no correct caller makes?"""
-        return bool(self.bad_input) or self.clause.section == "2.6" or player_checks()[self.clause.id].is_robustness
+        check = checks_for("player").get(self.clause.id)
+        return bool(self.bad_input) or self.clause.section == "2.6" or (check is not None and check.is_robustness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +76,16 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
-        """Is no MUST broken?"""
-        return not self.counts[CheckVerdict.FAIL]
+        """Is no MUST broken, and would the agent play?"""
+        is_idle = self.role != "player" and self.playing.would_play is False
+        return not self.counts[CheckVerdict.FAIL] and not is_idle
 
     @property
     def playing(self) -> Playing:
         """Whether the agent would play in a league."""
-        if self.role != "player":
+        if any(result.bad_input for result in self.results):
             return Playing(None)
-        return would_play(self.record)
+        return WOULD_PLAY[self.role](self.record)
 
     @property
     def dialect(self) -> str | None:
@@ -93,9 +101,9 @@ class CheckReport:
         return sorted(results, key=lambda result: result.is_robustness)
 
 
-def chosen(only: tuple[str, ...]) -> list[str]:
+def chosen(only: tuple[str, ...], role: str = "player") -> list[str]:
     """Return the ids of the checks to run; ValueError names one that does not exist."""
-    ids = list(player_checks())
+    ids = list(checks_for(role))
     for name in only:
         if not any(is_below(check_id, name) for check_id in ids):
             raise ValueError(f"there is no check {name}; --list shows all")
@@ -106,7 +114,7 @@ def chosen(only: tuple[str, ...]) -> list[str]:
 
 def scenarios_of(ids: list[str]) -> frozenset[str]:
     """Return the scenarios that these checks need. Registration is always one: the player's id comes from it."""
-    checks = [player_checks()[check_id] for check_id in ids]
+    checks = [checks_for("player")[check_id] for check_id in ids]
     scenarios = {"registration", *(scenario for check in checks for scenario in check.scenarios)}
     # These need to know how the player is called, and some need what others leave behind.
     if scenarios & {"readings", "strict_json", "requests", "http", "end", "methods"}:
@@ -116,21 +124,21 @@ def scenarios_of(ids: list[str]) -> frozenset[str]:
     return frozenset(scenarios)
 
 
-async def run(options: Options, notify: Notify = lambda _: None) -> CheckReport:
-    """Run the scenarios against the player and judge the record."""
-    ids = chosen(options.only)
-    checks = [player_checks()[check_id] for check_id in ids]
-    record = RunRecord(options.target, options.time_scale)
+async def run(options: Options, notify: Notify = lambda _: None, role: str = "player") -> CheckReport:
+    """Run the scenarios against the agent and judge the record."""
+    ids = chosen(options.only, role)
+    checks = [checks_for(role)[check_id] for check_id in ids]
+    record = RunRecord(options.target, options.time_scale, role)
     rejects = checks[0].rejects if len(checks) == 1 else ""
     server = KitServer(record, rejects, drops_first=options.drops_first or RETRIES in options.only)
     began = time.monotonic()
     async with open_kit(options, server, record, notify) as kit:
-        await run_scenarios(kit, scenarios_of(ids))
-    clauses = clauses_for("player")
+        await run_scenarios(kit, ROLE_SCENARIOS.get(role) or scenarios_of(ids))
+    clauses = clauses_for(role)
     results = tuple(CheckResult(clauses[check.id], judged(check, clauses[check.id], record)) for check in checks)
-    return CheckReport(record, results, time.monotonic() - began, kit.manager_url)
+    return CheckReport(record, results, time.monotonic() - began, kit.manager_url, role)
 
 
-def check_player(options: Options, notify: Notify = lambda _: None) -> CheckReport:
+def check_player(options: Options, notify: Notify = lambda _: None, role: str = "player") -> CheckReport:
     """Do the same as `run`, for callers without an event loop."""
-    return asyncio.run(run(options, notify))
+    return asyncio.run(run(options, notify, role))

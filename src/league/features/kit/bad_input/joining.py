@@ -28,12 +28,12 @@ from league.features.kit.bad_input.cases import (
     method_of,
 )
 from league.features.kit.bad_input.wrong_messages import right_message
-from league.features.kit.driver.conventions import Object
+from league.features.kit.driver.conventions import HOSTED, Object
 from league.features.kit.driver.kit import Kit
 from league.features.kit.driver.messages import LEAGUE
 from league.features.kit.driver.record import Arrival, Probe
-from league.features.kit.driver.server import HOSTED
 from league.features.kit.driver.wire import RawRequest, send_request
+from league.features.kit.scenarios.registering import registration
 from league.protocol.signing import tokens
 
 START_S: Final = 20.0
@@ -102,7 +102,8 @@ async def join(kit: Kit, role: str) -> Standing:
         for member in FIRST:
             words |= _taken(kit, member)
         return await _register(kit, Standing(kit.options.target, role, words), FIRST)
-    await _await_registration(kit)
+    kit.record.role = role
+    await registration(kit)
     return _as_manager(kit, role)
 
 
@@ -123,18 +124,6 @@ def _as_manager(kit: Kit, role: str) -> Standing:
             "of the player itself": member.tokens[-1],
         }
     return Standing(kit.options.target, role, words, shown)
-
-
-async def _await_registration(kit: Kit) -> None:
-    record = kit.record
-    if kit.options.listen is None:
-        record.listening = "no agent could register, because the kit does not listen (use --listen PORT)"
-        return
-    if record.member is None:
-        await kit.server.wait_for(lambda _: record.member is not None, kit.options.wait_s)
-    if record.member is None:
-        record.listening = f"nobody registered at {kit.manager_url} within {kit.options.wait_s:g} seconds"
-    await asyncio.sleep(SETTLE_S)
 
 
 async def advance(kit: Kit, standing: Standing, phase: LeaguePhase) -> Standing:

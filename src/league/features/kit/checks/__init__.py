@@ -1,4 +1,4 @@
-"""The checks for players: the rows of checks.toml, and the functions that judge them by the record of a run.
+"""The checks: the rows of a table for each role, and the functions that judge them by the record of a run.
 
 A check sends nothing and changes nothing. Clauses about the fields of a message need no row: they are judged alike.
 """
@@ -13,9 +13,11 @@ from typing import Any
 from league.features.kit.checks import (
     field_checks,
     general_checks,
+    manager_checks,
     match_checks,
     notification_checks,
     outcome,
+    referee_checks,
     registration_checks,
     signature_checks,
     transport_checks,
@@ -24,15 +26,18 @@ from league.features.kit.checks.outcome import NEEDS, Check, CheckOutcome, Check
 from league.features.kit.clauses import Clause, clauses_for
 from league.features.kit.driver.record import RunRecord
 from league.features.kit.driver.templates import table
+from league.protocol.message.messages import AMONG_OURS
 
 JUDGES: Mapping[str, Any] = {
     name: function
     for module in (
         field_checks,
         general_checks,
+        manager_checks,
         match_checks,
         notification_checks,
         outcome,
+        referee_checks,
         signature_checks,
         registration_checks,
         transport_checks,
@@ -43,17 +48,19 @@ JUDGES: Mapping[str, Any] = {
 
 
 @cache
-def player_checks() -> Mapping[str, Check]:
-    """Return every check for players by the id of its clause, in the order of the specification's list."""
-    rows = dict(table("checks", "checks.toml"))
-    of_fields = rows.pop("fields")
+def checks_for(role: str) -> Mapping[str, Check]:
+    """Return every check for agents of this role by the id of its clause, in the order of the specification's list."""
+    rows = dict(table("checks", f"{role}.toml"))
+    of_fields = rows.pop("fields", {"ENVELOPE": ()})
     checks = {}
-    for name, clause in clauses_for("player").items():
+    for name, clause in clauses_for(role).items():
+        message = name.partition(".")[0]
         row: dict[str, Any] = rows.get(name, {})
-        if not row and clause.kind == "field":
-            row = {"judge": "field", "scenarios": of_fields.get(name.partition(".")[0], of_fields["ENVELOPE"])}
-        row = {field: tuple(value) if isinstance(value, list) else value for field, value in row.items()}
-        checks[name] = Check(name, **{"labels": (name,), **row})
+        if not row and clause.kind == "field" and message not in AMONG_OURS:
+            row = {"judge": "field", "scenarios": of_fields.get(message, of_fields["ENVELOPE"])}
+        if row:
+            row = {field: tuple(value) if isinstance(value, list) else value for field, value in row.items()}
+            checks[name] = Check(name, **{"labels": (name,), **row})
     return checks
 
 
@@ -63,6 +70,6 @@ def judged(check: Check, clause: Clause, record: RunRecord) -> CheckOutcome:
         return untestable(check.never)
     missing = NEEDS[check.needs](record)
     result: CheckOutcome = missing or JUDGES[check.judge](record, check)
-    if result.verdict is CheckVerdict.FAIL and clause.level == "SHOULD":
+    if result.verdict is CheckVerdict.FAIL and "SHOULD" in (clause.level, check.level):
         return replace(result, verdict=CheckVerdict.WARN)
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from league.features.kit.checks.outcome import (
@@ -20,7 +21,7 @@ from league.features.kit.checks.outcome import (
     untestable,
     warning,
 )
-from league.features.kit.driver.record import Probe, RunRecord
+from league.features.kit.driver.record import COMPAT, Probe, RunRecord, message_in
 from league.features.kit.driver.templates import fields_of
 from league.protocol import timestamps
 from league.protocol.errors import Violation
@@ -61,7 +62,7 @@ class SentMessage(NamedTuple):
 def messages_of(record: RunRecord) -> Iterator[SentMessage]:
     """Iterate over everything the player sent that has to be a message."""
     for probe in record.probes:
-        if probe.kind and probe.posted is None and _is_answer(probe):
+        if probe.kind in EXCHANGES and probe.posted is None and _is_answer(probe):
             content = probe.parsed.content
             reply = EXCHANGES[probe.kind].replies[0]
             # Any result acknowledges a notification; only one that calls itself a message is judged as one.
@@ -94,6 +95,8 @@ def field(record: RunRecord, check: Check) -> CheckOutcome:
     """Judge one field; a player that never registered need not know what only a member can know."""
     outcome = _field(record, check.id)
     name = check.id.rpartition(".")[2]
+    if outcome.verdict is CheckVerdict.FAIL and record.role != "player" and _is_read(outcome.evidence[0]):
+        return replace(outcome, verdict=CheckVerdict.WARN)
     if outcome.verdict is CheckVerdict.FAIL and name in OF_MEMBERS and _never_had(name, record):
         return untestable(STRANGER)
     if check.id == JOIN and not outcome.advice:
@@ -105,6 +108,9 @@ def _field(record: RunRecord, clause: str) -> CheckOutcome:
     """Judge one field in all messages that may hold it."""
     name, _, path = clause.partition(".")
     messages = [message for message in messages_of(record) if name in ("ENVELOPE", message.kind)]
+    if record.role != "player":
+        # What nobody can read is told first.
+        messages.sort(key=lambda message: _is_read(message.evidence))
     if not messages:
         return untestable(_nothing(record, name))
     basic: Evidence | None = None
@@ -131,6 +137,13 @@ def _field(record: RunRecord, clause: str) -> CheckOutcome:
             missing,
         )
     return kept(f"right in {len(messages)} messages")
+
+
+def _is_read(evidence: Evidence) -> bool:
+    """True if our agents read the message, whatever is wrong in it."""
+    if isinstance(evidence, Probe):
+        return message_in(evidence) is not None
+    return unseal(evidence.normalised, COMPAT).message is not None
 
 
 def _is_basic(content: object, violation: Violation) -> bool:
@@ -165,7 +178,8 @@ def _nothing(record: RunRecord, name: str) -> str:
     if name == "LEAGUE_REGISTER_REQUEST" and record.listening:
         return record.listening
     noun = name if name in MESSAGES else "message"
-    return ABSENT.get(name, f"the player sent no {noun}")
+    absent = ABSENT if record.role == "player" else {}
+    return absent.get(name, f"the {record.role} sent no {noun}")
 
 
 def _declined(record: RunRecord) -> CheckOutcome | None:

@@ -80,7 +80,7 @@ def first_of(texts: list[str], most: int, separator: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How one clause is judged: a row of checks.toml, whose first lines say what its fields mean."""
+    """How one clause is judged: a row of player.toml, whose first lines say what its fields mean."""
 
     id: str
     judge: str = ""
@@ -94,6 +94,8 @@ class Check:
     never: str = ""
     is_robustness: bool = False
     rejects: str = ""
+    level: str = ""
+    """"SHOULD" where no older document asks it of this role."""
 
 
 Piece = TypeVar("Piece", bound=Evidence)

@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from league.features.kit.driver.record import Probe, RunRecord
-from league.gateway import forms
+from league.features.kit.driver.record import Probe, RunRecord, message_in
 from league.gateway.readers.understanding import quoted
-from league.letters import read_answer
-from league.protocol.message.envelope import Reading, unseal
 from league.protocol.message.messages import ChooseParityResponse, GameJoinAck, Message
-from league.protocol.wire.jsonrpc import MESSAGE_LIMIT
 
-COMPAT: Final = Reading("compat")
 CHOICES: Final = ("even", "odd")
 
 
@@ -51,12 +46,12 @@ def would_play(record: RunRecord) -> Playing:
 
 def _judged(invitations: Sequence[Probe], calls: Sequence[Probe]) -> Playing:
     """Judge the answers themselves."""
-    joins = [_message_in(probe) for probe in invitations]
+    joins = [message_in(probe) for probe in invitations]
     if not any(isinstance(join, GameJoinAck) and join.accept for join in joins):
         return Playing(False, f"it does not join a match: {_why_not(invitations[-1], joins[-1])}")
     if not calls:
         return Playing(None)
-    choices = [_message_in(probe) for probe in calls]
+    choices = [message_in(probe) for probe in calls]
     if not any(isinstance(choice, ChooseParityResponse) and choice.parity_choice in CHOICES for choice in choices):
         return Playing(False, f"it does not choose: {_why_not(calls[-1], choices[-1])}")
     return Playing(True)
@@ -74,20 +69,6 @@ def _is_recognised(probe: Probe, record: RunRecord) -> bool:
         # The kit gave it no token, so any may be the right one.
         return bool(posted.get("auth_token"))
     return posted.get("auth_token") in record.member.tokens
-
-
-def _message_in(probe: Probe) -> Message | None:
-    """Return the message in an answer, as a referee reads it."""
-    if probe.posted is not None:
-        return unseal(probe.posted.message, COMPAT).message
-    sent = unseal(dict(probe.message), COMPAT).message
-    body = probe.response.body
-    if sent is None or probe.trouble is not None:
-        return None
-    if "text/event-stream" in probe.response.reply.content_type:
-        body = forms.event_data(body)
-    content = read_answer(body, sent, COMPAT, MESSAGE_LIMIT, probe.response.status)
-    return getattr(content, "message", None)
 
 
 def _why_not(probe: Probe, message: Message | None) -> str:

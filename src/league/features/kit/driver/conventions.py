@@ -20,12 +20,14 @@ from league.gateway.readers import tools
 from league.gateway.readers.normalise import normalise_request
 from league.gateway.readers.registrations import registration_of
 from league.gateway.readers.tools import NO_SESSION, Session, Tool
+from league.machine import Inquiry
 from league.protocol.conventions import Convention
 from league.protocol.message.envelope import Reading, Unsealed
 from league.protocol.message.exchanges import EXCHANGES, Role
 from league.protocol.message.parts import MoveRequest
 from league.protocol.signing import tokens
 from league.protocol.wire.jsonrpc import (
+    ENVELOPED,
     MANAGER_LIMIT,
     TOOLS_CALL,
     BadRequestError,
@@ -39,6 +41,8 @@ DOCUMENTED: Final = (Convention.SPEC, Convention.TYPE, Convention.LOWER)
 """Those in the documents: D1 calls by the verb, D2 by the message type (R-01)."""
 REGISTER: Final = "/register"
 """Where some agents post the fields of a registration, without a message."""
+HOSTED: Final = "/hosted/"
+"""Below this path the kit plays members of somebody else's league."""
 NO_METHOD: Final = "no method"
 
 
@@ -71,7 +75,7 @@ class CallForm:
 
     def _tool(self, kind: str, method: str | None = None) -> Tool:
         """Return the tool, or the method, that takes this message."""
-        verb = EXCHANGES[kind].method
+        verb = EXCHANGES[kind].method if kind in EXCHANGES else kind.lower()
         if self.convention is Convention.TOOLS:
             return tools.pick(kind, self.tools) or Tool(verb)
         if method is not None:
@@ -87,6 +91,19 @@ class CallForm:
                 return Tool(self.verbs.get(kind, verb))
 
 
+FORMS: Final = (
+    CallForm(Convention.SPEC),
+    CallForm(Convention.TYPE),
+    CallForm(Convention.LOWER),
+    CallForm(Convention.TOOLS),
+    CallForm(Convention.NESTED),
+    CallForm(Convention.NESTED, method="protocol/message"),
+    CallForm(Convention.NESTED, method=ENVELOPED),
+    CallForm(Convention.BARE),
+)
+"""In the order in which they are tried."""
+
+
 class ReadRequest(NamedTuple):
     """A request that an agent made, as a manager reads it."""
 
@@ -98,10 +115,8 @@ class ReadRequest(NamedTuple):
     """The message in the words of the documents."""
 
 
-READERS: Final = tuple(
-    letters.Speaker(role, tokens.MANAGER, Reading("compat")) for role in (Role.MANAGER, Role.REFEREE)
-)
-"""The kit is manager and referee: it reads what either of them reads."""
+READERS: Final = tuple(letters.Speaker(role, tokens.MANAGER, Reading("compat")) for role in Role)
+"""The kit plays every role: it reads what any of them reads."""
 NO_MESSAGE: Final = ReadRequest("", {}, {})
 
 
@@ -119,6 +134,8 @@ def read_request(document: object, path: str) -> ReadRequest:
     except BadRequestError:
         return NO_MESSAGE
     for content in contents:
+        if isinstance(params, dict) and isinstance(content, Inquiry) and path.startswith(HOSTED):
+            return ReadRequest(content.method.upper(), params, params)
         if isinstance(params, dict) and isinstance(content, Unsealed) and content.message_type:
             return ReadRequest(content.message_type, params, _normalised(content))
     return NO_MESSAGE

@@ -22,7 +22,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from league.features.kit.driver.conventions import CallForm, Object
+from league.features.kit.driver.conventions import FORMS, CallForm, Object
 from league.features.kit.driver.messages import MessageWriter
 from league.features.kit.driver.record import (
     BUSY,
@@ -103,6 +103,11 @@ class Kit:
     @property
     def manager_url(self) -> str:
         return self.server.url + MANAGER
+
+    @property
+    def forms(self) -> tuple[CallForm, ...]:
+        """The forms in which the agent may understand a call: one, if that is known."""
+        return FORMS if self.record.convention is None else (self.form,)
 
     def limit_s(self, kind: str) -> float:
         limit_s = EXCHANGES[kind].limit_s if kind in EXCHANGES else PROBE_S

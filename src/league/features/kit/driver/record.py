@@ -20,18 +20,21 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
-from league.features.kit.driver.conventions import Object, move_in
+from league.features.kit.driver.conventions import HOSTED, Object, move_in
 from league.features.kit.driver.templates import fields_of
 from league.features.kit.driver.wire import RawResponse
 from league.gateway import forms
 from league.gateway.readers import normalise, understanding
+from league.letters import read_answer
 from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.errors import BY_NAME, ERRORS, Family, PeerError, read_foreign
+from league.protocol.message.envelope import Reading, unseal
 from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.findings import Findings
+from league.protocol.message.messages import Message
 from league.protocol.signing.keys import is_public_key
-from league.protocol.wire.jsonrpc import RpcAnswer, is_int
+from league.protocol.wire.jsonrpc import MESSAGE_LIMIT, RpcAnswer, is_int
 from league.protocol.wire.strict_json import parse
 
 NO_ENDPOINT: Final = (301, 302, 303, 307, 308, 404, 405, 415, 501)
@@ -40,6 +43,7 @@ BUSY: Final = (429, 503)
 """Statuses that mean "ask again later": not a fault (section 6.3)."""
 OPPONENT: Final = "/opponent/mcp"
 """The path where the kit plays the opponent, which no player may call."""
+COMPAT: Final = Reading("compat")
 QUESTIONS: Final = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 """The messages that need a message as their answer."""
 
@@ -110,6 +114,8 @@ class Arrival:
     """The type of its message, as a manager reads it; empty if there is none."""
     message: Object
     answer: bytes | None
+    normalised: Object = field(default_factory=dict)
+    """The message in the words of the documents."""
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -259,12 +265,43 @@ class RegisteredAgent:
         return key is not None and is_public_key(key)
 
 
+@dataclass(frozen=True, slots=True)
+class StagedMatch:
+    """A match between players that the kit plays."""
+
+    match_id: str
+    choices: Mapping[str, tuple[str, ...]]
+    """What each player chooses, one choice after each GAME_ERROR; nothing: it declines."""
+    is_dropped: bool = False
+    """The first report of it gets no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class KitMember:
+    """A player or referee that the kit plays in somebody else's league."""
+
+    role: str
+    name: str
+    id: str
+    token: str | None
+
+    @property
+    def path(self) -> str:
+        return f"{HOSTED}{self.name.lower()}/mcp"
+
+
 @dataclass(slots=True)
 class RunRecord:
     """A whole run."""
 
     target: str
     time_scale: float = 1.0
+    role: str = "player"
+    """Of the agent."""
+    staged: list[StagedMatch] = field(default_factory=list)
+    """The matches that the agent is given as a referee, or announced as a manager."""
+    hosted: list[KitMember] = field(default_factory=list)
+    """The members of its league that the kit plays."""
     probes: list[Probe] = field(default_factory=list)
     tried: list[Probe] = field(default_factory=list)
     """Requests in forms that the agent does not understand; they are not judged."""
@@ -308,6 +345,13 @@ class RunRecord:
         requests = [request for request in self.arrivals if not request.is_to_opponent]
         return [request for request in requests if not kinds or request.kind in kinds]
 
+    def about(self, match_id: str, *kinds: str) -> list[Arrival]:
+        """Return the agent's requests of these kinds about a match."""
+        return [request for request in self.requests(*kinds) if request.normalised.get("match_id") == match_id]
+
+    def members(self, role: str) -> list[KitMember]:
+        return [member for member in self.hosted if member.role == role]
+
     def messages(self) -> Iterator[tuple[Probe, Mapping[str, Any]]]:
         """Iterate over the messages in the agent's answers: the request, and the fields of the answer."""
         for probe in self.probes:
@@ -343,6 +387,20 @@ def tokens_known(record: RunRecord) -> Sequence[str]:
     if record.member is None:
         return list(record.own_tokens)
     return [*record.own_tokens, *record.member.tokens]
+
+
+def message_in(probe: Probe) -> Message | None:
+    """Return the message in an answer, as an agent of ours reads it."""
+    if probe.posted is not None:
+        return unseal(probe.posted.message, COMPAT).message
+    sent = unseal(dict(probe.message), COMPAT).message
+    body = probe.response.body
+    if sent is None or probe.trouble is not None:
+        return None
+    if "text/event-stream" in probe.response.reply.content_type:
+        body = forms.event_data(body)
+    content = read_answer(body, sent, COMPAT, MESSAGE_LIMIT, probe.response.status)
+    return getattr(content, "message", None)
 
 
 # --- reading an answer ------------------------------------------------------------------------------------------------

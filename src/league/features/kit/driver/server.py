@@ -28,9 +28,17 @@ from typing import Any, Final, cast
 
 import httptools
 
-from league.features.kit.driver.conventions import READERS, Object, ReadRequest, is_bare, read_request
-from league.features.kit.driver.messages import LEAGUE, MANAGER_KEY
-from league.features.kit.driver.record import OPPONENT, Arrival, RegisteredAgent, RunRecord
+from league.features.kit.driver.conventions import (
+    HOSTED,
+    READERS,
+    Object,
+    ReadRequest,
+    is_bare,
+    read_request,
+)
+from league.features.kit.driver.messages import EVEN_ODD, LEAGUE, MANAGER_KEY, number_in
+from league.features.kit.driver.messages import REFEREE as REFEREE_ID
+from league.features.kit.driver.record import OPPONENT, Arrival, RegisteredAgent, RunRecord, StagedMatch
 from league.features.kit.driver.templates import fields_of
 from league.gateway.forms import halved, tool_result
 from league.letters import write_bad_request
@@ -49,8 +57,6 @@ UNANSWERED_S: Final = 1.0
 MANAGER: Final = "/mcp"
 REFEREE: Final = "/referee/mcp"
 REGISTRATIONS: Final = {"LEAGUE_REGISTER_REQUEST": "player", "REFEREE_REGISTER_REQUEST": "referee"}
-HOSTED: Final = "/hosted/"
-"""Below this path the kit plays members of somebody else's league."""
 
 
 class _Connection(asyncio.Protocol):
@@ -111,8 +117,10 @@ class KitServer:
         self._server: asyncio.Server | None = None
         self._news = asyncio.Event()
         self.connections: set[asyncio.Transport] = set()
-        self.refuses_next_query = not derives
+        self.refuses_next_query = not derives and record.role == "player"
         """Is the next query of a member refused with E012?"""
+        self.schedule: list[Object] = []
+        """The announcements so far, for referees that ask for them."""
         self.url = ""
 
     # --- the server ---------------------------------------------------------------------------------------------------
@@ -148,6 +156,7 @@ class KitServer:
             kind=request.kind,
             message=request.message,
             answer=answer,
+            normalised=self._filled(request.normalised),
         )
         self._record.arrivals.append(arrival)
         self._news.set()
@@ -172,15 +181,60 @@ class KitServer:
         if place == OPPONENT:
             return _error(document, "E032", "players do not talk to each other")
         if place.startswith(HOSTED) or fields_of(document).get("method") == "ping":
-            return _result(document, _acknowledgement(request.message))
+            return _result(document, self._as_member(place, request))
         if request.kind in REGISTRATIONS:
             reply = self._registering(request, REGISTRATIONS[request.kind])
             return None if reply is None else _result(document, reply)
+        return self._as_manager(document, request)
+
+    def _as_manager(self, document: object, request: ReadRequest) -> bytes | None:
+        staged = self._staged(request.normalised)
+        if request.kind == "MATCH_RESULT_REPORT" and staged is not None:
+            return self._reported(document, staged, request)
+        if fields_of(document).get("method") == "get_assigned_matches":
+            return _result(document, {"matches": [match for row in self.schedule for match in row["matches"]]})
         if request.kind == "LEAGUE_QUERY":
             return self._query(document, request.message)
         if request.kind in REPLY_TYPES:
             return _result(document, {"status": "ACKNOWLEDGED"})
         return _error(document, "E036", "this manager is a conformance kit and takes registrations and queries only")
+
+    def _filled(self, message: Object) -> Object:
+        """Return a message with what goes without saying about a match of the kit's."""
+        staged = self._staged(message)
+        if staged is None or not message:
+            return message
+        return {"league_id": LEAGUE, "round_id": number_in(staged.match_id), "game_type": EVEN_ODD, **message}
+
+    def _staged(self, message: Object) -> StagedMatch | None:
+        """Return the match of the kit's players that a message is about."""
+        if self._record.role != "referee":
+            return None
+        staged = (match for match in self._record.staged if match.match_id == message.get("match_id"))
+        return next(staged, None)
+
+    def _as_member(self, place: str, request: ReadRequest) -> Object:
+        """Answer as a member of somebody else's league: join, choose, and acknowledge the rest."""
+        match = self._staged(request.normalised)
+        player = place.removeprefix(HOSTED).partition("/")[0].upper()
+        choices = match.choices.get(player, ()) if match else ()
+        fields: Object = {}
+        if match and request.kind == "GAME_INVITATION":
+            fields = {"arrival_timestamp": timestamps.write(time.time()), "accept": bool(choices)}
+        elif match and request.kind == "CHOOSE_PARITY_CALL" and choices:
+            errors = [error for error in self._record.about(match.match_id, "GAME_ERROR") if error.place == place]
+            fields = {"parity_choice": choices[min(len(errors), len(choices) - 1)]}
+        else:
+            return _acknowledgement(request.message)
+        reply = _reply(request.message, EXCHANGES[request.kind].replies[0])
+        return {**reply, "sender": f"player:{player}", "match_id": match.match_id, "player_id": player, **fields}
+
+    def _reported(self, document: object, match: StagedMatch, request: ReadRequest) -> bytes | None:
+        if match.is_dropped and not self._record.about(match.match_id, "MATCH_RESULT_REPORT"):
+            return None
+        round_id = request.normalised.get("round_id")
+        reply = _reply(request.message, "MATCH_RESULT_ACK")
+        return _result(document, {**reply, "status": "ACCEPTED", "match_id": match.match_id, "round_id": round_id})
 
     def _registering(self, request: ReadRequest, role: str) -> Object | None:
         """Answer a registration; None leaves it without an answer."""
@@ -198,7 +252,7 @@ class KitServer:
         if self._drops and now < refusals.setdefault("unanswered", now) + UNANSWERED_S / record.time_scale:
             return None
         meta = request.normalised.get(f"{role}_meta")
-        member = self._enrol(fields_of(meta))
+        member = self._enrol(fields_of(meta), role)
         reply |= {
             "status": "ACCEPTED",
             f"{role}_id": member.id,
@@ -214,10 +268,12 @@ class KitServer:
             self.refuses_next_query = self.refuses_next_query and "query" in refusals
         return reply
 
-    def _enrol(self, meta: Object) -> RegisteredAgent:
+    def _enrol(self, meta: Object, role: str) -> RegisteredAgent:
         """Give the agent an id and a new token."""
         record = self._record
         agent_id = UNUSUAL_ID
+        if role == "referee":
+            agent_id = REFEREE_ID
         earlier: tuple[str, ...] = ()
         if record.member is not None:
             earlier = record.member.tokens
@@ -234,7 +290,7 @@ class KitServer:
         data: Object = {
             "standings": [],
             "current_round": 1,
-            "rounds": [],
+            "rounds": self.schedule,
             "next_match": None,
             "matches": [],
         }

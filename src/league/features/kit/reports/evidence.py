@@ -60,7 +60,7 @@ def as_json(evidence: Evidence, record: RunRecord) -> dict[str, Any]:
     exchange = sent_and_received(evidence, record)
     if not isinstance(evidence, Probe):
         return {
-            "step": f"request of the player to {evidence.place}",
+            "step": f"request of the {record.role} to {evidence.place}",
             "at": write(evidence.at),
             "received": exchange.by_agent,
             "answered": exchange.by_kit,

@@ -15,6 +15,7 @@ from league.features.kit.reports.evidence import sent_and_received
 from league.features.kit.runner import CheckReport, CheckResult
 
 ROBUSTNESS = "Warnings about requests that no correct caller makes"
+DEEDS = {"player": "play in a league", "referee": "referee in a league", "manager": "run a league"}
 BODY_LINES = 12
 MOST_NAMED = 20
 """Maximum number of ids that are named for one fault; --json and the page have all of them."""
@@ -47,11 +48,12 @@ def summary(report: CheckReport) -> str:
     playing = report.playing
     if playing.would_play is None:
         return f"{target} {clauses}."
+    deed = DEEDS[report.role]
     if not playing.would_play:
-        return f"{target} would not play in a league: {playing.reason}. It {clauses}."
+        return f"{target} would not {deed}: {playing.reason}. It {clauses}."
     if failures:
         clauses += " that cost it nothing today" if failures > 1 else " that costs it nothing today"
-    return f"{target} would play in a league. It {clauses}."
+    return f"{target} would {deed}. It {clauses}."
 
 
 def counts(report: CheckReport) -> str:
@@ -73,7 +75,7 @@ def about(report: CheckReport) -> Iterator[str]:
     if convention in DOCUMENTED:
         yield f"It speaks {report.dialect}."
     elif convention is not None:
-        yield f"It speaks {report.dialect}, which no document prints as the way to call a player."
+        yield f"It speaks {report.dialect}, which no document prints as the way to call a {report.role}."
     member = report.record.member
     if member is not None:
         yield f"It registered as {member.meta.get('display_name')!r} and got the id {member.id}."
@@ -114,7 +116,7 @@ def _failure(number: int, result: CheckResult, record: RunRecord) -> Iterator[st
 def _evidence(evidence: Evidence, record: RunRecord) -> Iterator[str]:
     exchange = sent_and_received(evidence, record)
     if not isinstance(evidence, Probe):
-        yield f"   The player sent to {evidence.place}:"
+        yield f"   The {record.role} sent to {evidence.place}:"
         yield from _block(_short(exchange.by_agent))
         return
     yield f"   The kit sent ({evidence.label}):"

@@ -27,31 +27,20 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from league.agent.probing import probe
-from league.features.kit.driver.conventions import DOCUMENTED, CallForm, Object
+from league.features.kit.driver.conventions import DOCUMENTED, FORMS, CallForm, Object
 from league.features.kit.driver.kit import Kit
 from league.features.kit.driver.messages import EVEN_ODD, number_in
 from league.features.kit.driver.record import Probe
 from league.features.kit.driver.templates import with_words
-from league.features.kit.scenarios import malformed, registering, signing
+from league.features.kit.scenarios import leading, malformed, refereeing, registering, signing
 from league.gateway.readers import tools
 from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.message.exchanges import EXCHANGES
-from league.protocol.wire.jsonrpc import ENVELOPED, MANAGER_LIMIT
+from league.protocol.wire.jsonrpc import MANAGER_LIMIT
 from league.transport.http_client import HttpClient
 
 Scenario = Callable[[Kit], Awaitable[None]]
-FORMS: Final = (
-    CallForm(Convention.SPEC),
-    CallForm(Convention.TYPE),
-    CallForm(Convention.LOWER),
-    CallForm(Convention.TOOLS),
-    CallForm(Convention.NESTED),
-    CallForm(Convention.NESTED, method="protocol/message"),
-    CallForm(Convention.NESTED, method=ENVELOPED),
-    CallForm(Convention.BARE),
-)
-"""In the order in which they are tried."""
 PROBING_S: Final = 20.0
 STRANGE_TOKEN: Final = "tok_P02_somebody_else"
 UNREAD: Final = (-32700, -32600, -32601)
@@ -410,13 +399,15 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         malformed.http,
         afterwards,
         end,
+        refereeing.refereeing,
+        leading.leading,
     )
 }
-"""Every scenario, in the order in which they are run."""
+"""Every scenario, in the order in which they are run; the last two are for referees and managers."""
 
 MALFORMED: Final = frozenset({"strict_json", "requests", "http"})
 """Scenarios with a malformed invitation, which no player should accept."""
-FOR_EVERYBODY: Final = MALFORMED | {"registration", "ping", "dialect", "notifications", "end"}
+FOR_EVERYBODY: Final = MALFORMED | {"registration", "ping", "dialect", "notifications", "end", "refereeing", "leading"}
 """Scenarios that need no answered invitation."""
 
 

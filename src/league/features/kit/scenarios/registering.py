@@ -10,7 +10,7 @@ from league.features.kit.driver.record import Arrival, RegisteredAgent
 from league.protocol.safe_text import escaped
 from league.protocol.signing import tokens
 
-REQUEST: Final = "LEAGUE_REGISTER_REQUEST"
+REQUESTS: Final = {"player": "LEAGUE_REGISTER_REQUEST", "referee": "REFEREE_REGISTER_REQUEST"}
 WATCH_REJECTED_S: Final = 5.0
 """Longer than the first retry delays of a registration together."""
 WATCH_APPROVAL_S: Final = 12.0
@@ -23,14 +23,14 @@ LONGEST_QUOTE: Final = 300
 
 
 async def registration(kit: Kit) -> None:
-    """Wait for the player to register."""
+    """Wait for the agent to register."""
     options = kit.options
     record = kit.record
     if options.listen is None:
-        record.listening = "no player could register, because the kit does not listen (use --listen PORT)"
+        record.listening = f"no {record.role} could register, because the kit does not listen (use --listen PORT)"
         return
-    await kit.server.wait_for(lambda request: request.kind == REQUEST, options.wait_s)
-    if not record.requests(REQUEST):
+    await kit.server.wait_for(lambda request: request.kind == REQUESTS[record.role], options.wait_s)
+    if not record.requests(REQUESTS[record.role]):
         record.listening = _nobody_registered(kit)
         return
     if "put off" in record.refusals:
@@ -42,7 +42,7 @@ async def registration(kit: Kit) -> None:
     if record.member is None:
         await kit.server.wait_for(lambda _: record.member is not None, options.wait_s)
     if record.member is None:
-        record.listening = "the player registered once, got no answer, and did not try again"
+        record.listening = f"the {record.role} registered once, got no answer, and did not try again"
         return
     await adopt(kit, record.member)
 

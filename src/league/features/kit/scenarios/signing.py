@@ -16,7 +16,7 @@ from typing import Final
 
 from league.features.kit.driver import draws
 from league.features.kit.driver.kit import Kit
-from league.features.kit.scenarios.registering import REQUEST, adopt
+from league.features.kit.scenarios.registering import adopt
 
 DRAWN_MATCH: Final = 9
 MORE_MATCHES: Final = 99
@@ -80,7 +80,8 @@ async def _wait_for_registration(kit: Kit) -> None:
     if refused_at is None:
         return
     request = await kit.server.wait_for(
-        lambda request: request.kind == REQUEST and request.at > refused_at, REGISTER_S / kit.options.time_scale
+        lambda request: request.kind == "LEAGUE_REGISTER_REQUEST" and request.at > refused_at,
+        REGISTER_S / kit.options.time_scale,
     )
     if request is not None and kit.record.member is not None:
         await adopt(kit, kit.record.member)
