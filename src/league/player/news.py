@@ -202,10 +202,12 @@ def _match(match: AnnouncedMatch, player_id: str) -> RoundMatch:
 
 def result_in(message: LeagueCompleted, player_id: str) -> LeagueResult:
     champion = message.champion
+    # Third-party managers may name nothing but its id.
+    best = max((row.points for row in message.final_standings), default=0)
     return LeagueResult(
         champion.player_id,
-        champion.display_name,
-        champion.points,
+        champion.display_name or champion.player_id,
+        best if champion.points is None else champion.points,
         table=tuple(message.final_standings),
         total_rounds=message.total_rounds,
         total_matches=message.total_matches,

@@ -10,6 +10,7 @@ import pytest
 from league import letters
 from league.letters import Speaker
 from league.machine import Answering
+from league.player.news import result_in
 from league.protocol.message.envelope import Profile, Reading, Unsealed, seal
 from league.protocol.message.exchanges import Role
 from league.protocol.message.messages import (
@@ -17,6 +18,7 @@ from league.protocol.message.messages import (
     GameInvitation,
     GameJoinAck,
     GameOver,
+    LeagueCompleted,
     LeagueStandingsUpdate,
     RoundCompleted,
 )
@@ -184,3 +186,24 @@ def test_a_message_in_halves_is_answered_in_halves() -> None:
     said = json.loads(letters.write_answer(asked, Answering(1, join), player, 0.0))["result"]
     assert said["envelope"]["message_type"] == said["message_type"] == "GAME_JOIN_ACK"
     assert said["payload"]["accept"] is said["accept"] is True
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+def test_an_end_that_names_the_champions_id_alone_ends_the_league() -> None:
+    content = message("league_completed.full")
+    content["champion"] = {"player_id": content["champion"]["player_id"]}
+    read = heard(content)
+    assert isinstance(read.message, LeagueCompleted)
+    result = result_in(read.message, "P01")
+    assert result.champion_name == content["champion"]["player_id"]
+    assert result.champion_points == content["final_standings"][0]["points"]
+    assert clauses(read) == ["LEAGUE_COMPLETED.champion.display_name", "LEAGUE_COMPLETED.champion.points"]
+    assert heard(content, "strict").message is None
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+def test_a_round_is_over_also_if_not_everything_was_counted() -> None:
+    content = {**message("round_completed.full"), "summary": {"total_matches": 2}}
+    read = heard(content)
+    assert isinstance(read.message, RoundCompleted)
+    assert heard(content, "strict").message is None

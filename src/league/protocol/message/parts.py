@@ -121,10 +121,10 @@ class Correction(Part, kw_only=True, frozen=True):
 
 
 class RoundSummary(Part, kw_only=True, frozen=True):
-    total_matches: Count
-    wins: Count
-    draws: Count
-    technical_losses: Count
+    total_matches: Annotated[Count | None, NEEDED] = None
+    wins: Annotated[Count | None, NEEDED] = None
+    draws: Annotated[Count | None, NEEDED] = None
+    technical_losses: Annotated[Count | None, NEEDED] = None
 
 
 class StandingsRow(Part, kw_only=True, frozen=True):
@@ -140,8 +140,8 @@ class StandingsRow(Part, kw_only=True, frozen=True):
 
 class Champion(Part, kw_only=True, frozen=True):
     player_id: Text
-    display_name: str
-    points: Count
+    display_name: Annotated[str | None, NEEDED] = None
+    points: Annotated[Count | None, NEEDED] = None
 
 
 class FinalRow(Part, kw_only=True, frozen=True):
