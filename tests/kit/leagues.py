@@ -307,7 +307,7 @@ class KitManager(Agent):
             counts = {"matches_completed": 2, "matches_played": 2, "next_round_id": next_round, "summary": summary}
             self.tell("ROUND_COMPLETED", "notify_round_completed", round_id=round_id, **counts)
         table = self.table()
-        best = table[-1 if self.defect == "crowns the last" else 0]
+        best = table[0]
         champion = {name: best[name] for name in ("player_id", "display_name", "points")}
         fields = {"total_rounds": 3, "total_matches": 6, "champion": champion, "final_standings": table}
         if self.defect != "never ends":

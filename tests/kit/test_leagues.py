@@ -38,7 +38,6 @@ MANAGERS = {
     "counts the last report": ("REPORT.conflict", True),
     "forgets a player": ("ROUND.announced_to_all", True),
     "forgets a round": ("SCHEDULE.everybody_meets", True),
-    "crowns the last": ("LEAGUE.champion", True),
     "never ends": ("LEAGUE.completed_once", True),
     "refuses draws": ("REPORT.acknowledged", False),
 }

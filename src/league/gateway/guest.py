@@ -46,6 +46,7 @@ from league.protocol.errors import PeerError, Violation
 from league.protocol.message.envelope import Unsealed
 from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.messages import (
+    LeagueQuery,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -170,10 +171,10 @@ def _question(membership: Membership, envelope: Envelope) -> Message:
     )
 
 
-def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
-    """Ask for the schedule (D0 411: "player or referee"), or for addresses."""
+def _schedule_question(membership: Membership, envelope: Envelope) -> Message:
+    """Ask for the schedule (D0 411: "player or referee")."""
     league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return FreeQuery(**envelope, league_id=league_id, query_type=query_type, query_params=QueryParams())
+    return FreeQuery(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
 
 
 def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
@@ -233,7 +234,7 @@ class Polling:
         if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
             self._is_first = True
             self._questions = [
-                _PollQuestion(partial(_query, "GET_SCHEDULE"), self._look_at_schedule),
+                _PollQuestion(_schedule_question, self._look_at_schedule),
                 _PollQuestion(_question, self._look_at_list),
             ]
             context.timers.set(self, now + POLL_AFTER_S, self._poll)
@@ -405,6 +406,16 @@ class AddressSource:
     ask: Callable[[Membership, Envelope], Message] | None = None
     look: Callable[[], Information | Refusal] = lambda: Information({})
     read: Callable[[Fields], dict[str, str]] = foreign.addresses_in
+
+
+def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
+    league_id = membership.league_id or foreign.UNNAMED_LEAGUE
+    return LeagueQuery(
+        **envelope,
+        league_id=league_id,
+        query_type=query_type,
+        query_params=QueryParams(),
+    )
 
 
 def sources(settings: RefereeSettings) -> Iterator[AddressSource]:

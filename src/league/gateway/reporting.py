@@ -9,7 +9,8 @@ know "DRAW", "TIE" or an empty text instead. So a report is sent again only afte
                           └──▶ no answer, 500, a broken one: the table after
                                   ├──▶ the match is counted: done; counted twice: done, and the operator is told
                                   ├──▶ it is not counted after an answer: the report again, a draw in the next word
-                                  ├──▶ it is not counted after a timeout: the table again, and at last the same report
+                                  ├──▶ it is not counted, and no answer came: the table again, other reports, and at
+                                  │    last the same report
                                   └──▶ the table is not to be had: the same report again, and never another
 
 Reports go one at a time: a manager that takes ten seconds for each has ten seconds for each. Where no table is to be
@@ -198,7 +199,7 @@ class GatewayReport:
                 self._looks += 1
                 self._later(later + LOOK_S, lambda then: self._look(looked, then))
             else:
-                if after is not None and failure is not Failure.TIMEOUT:
+                if after is not None and failure not in UNREACHED:
                     self._next_word()
                 self._repeat(again, later)
 
@@ -211,7 +212,7 @@ class GatewayReport:
             self._look(looked, now)
 
     def _may_look_again(self, after: Table | None, failure: Failure | None) -> bool:
-        is_open = after is None or failure is Failure.TIMEOUT
+        is_open = after is None or failure in UNREACHED
         return is_open and self._reports.shows_tables and self._looks < LOOKS
 
     def _is_counted(self, after: Table) -> bool:
@@ -222,8 +223,10 @@ class GatewayReport:
         return min(matches) > 0
 
     def _repeat(self, again: Callable[[float], None], now: float) -> None:
-        delay_s = EXCHANGES[self._report.type].retries.delay_before(self._failures) or 0.0
-        self._later(now + delay_s, again)
+        """Send the report again. Others go first: the manager may count them in an order of its own."""
+        at = now + (EXCHANGES[self._report.type].retries.delay_before(self._failures) or 0.0)
+        self._reports.end_turn(self)
+        self._reports.take_turn(self, lambda later: self._later(max(later, at), again), now)
 
     def _later(self, at: float, act: Callable[[float], None]) -> None:
         self._reports.context.timers.set(self, at, act)

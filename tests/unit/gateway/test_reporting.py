@@ -267,12 +267,25 @@ def test_any_other_refusal_is_no_reason_for_another_word() -> None:
 @pytest.mark.requirement("REPORT.counted_once")
 def test_what_was_not_counted_is_said_in_the_next_word() -> None:
     rig = table(drawn(), 3)
-    rig.fail(report(rig), Failure.BROKEN)
+    rig.fail(report(rig), Failure.SERVER_ERROR)
     repeated(table(rig, 3))
     assert words(rig) == [None, "DRAW"]
     rig.acknowledge()
     table(rig, 4)
     assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.requirement("REPORT.counted_once")
+@pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BROKEN])
+def test_what_may_still_be_counted_is_said_in_no_other_word(failure: Failure) -> None:
+    """A manager that takes a report and drops the connection may count it later."""
+    rig = table(drawn(), 3)
+    rig.fail(report(rig), failure)
+    while len(words(rig)) == 1:
+        if rig.table_questions:
+            table(rig, 3)
+        rig.wait(1)
+    assert words(rig) == [None, None]
 
 
 @pytest.mark.requirement("REPORT.counted_once")

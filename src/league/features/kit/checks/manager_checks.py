@@ -8,8 +8,7 @@ from itertools import combinations
 
 from league.features.kit.checks.outcome import Check, CheckOutcome, broken, each, kept, untestable
 from league.features.kit.checks.playing import Playing
-from league.features.kit.driver.record import Arrival, RunRecord, message_in
-from league.features.kit.driver.templates import fields_of
+from league.features.kit.driver.record import RunRecord, message_in
 from league.gateway.readers.foreign_tables import ForeignTableRow, tallies_in
 from league.protocol.message.messages import MatchResultAck
 
@@ -119,18 +118,6 @@ def ends_once(record: RunRecord, check: Check) -> CheckOutcome:
         if len(ends) != 1:
             return broken(f"{member.id} got LEAGUE_COMPLETED {len(ends)} times", check.advice, *ends)
     return kept("everybody was told once")
-
-
-def names_champion(record: RunRecord, check: Check) -> CheckOutcome:
-    ends = record.requests("LEAGUE_COMPLETED")
-
-    def problem(end: Arrival) -> str:
-        champion = fields_of(end.message.get("champion")).get("player_id")
-        points = {player: 3 * row["wins"] + row["draws"] for player, row in _right_table(record).items()}
-        best = [player for player, count in points.items() if count == max(points.values())]
-        return "" if champion in best else f"the champion is {champion}, but {' and '.join(best)} has most points"
-
-    return each(check, ends, problem, "the champion has most points")
 
 
 def would_lead(record: RunRecord) -> Playing:
