@@ -573,6 +573,21 @@ async def test_a_kept_connection_found_closed_is_replaced_once() -> None:
 
 
 @on_every_loop
+async def test_what_may_be_counted_twice_is_not_sent_again() -> None:
+    async def once_then_closes(visit: Visit) -> None:
+        await visit.request()
+        await visit.say(answer(b"first"))
+        await visit.request()
+
+    async with ScriptedServer(once_then_closes, keeps_answering) as server, calling() as client:
+        await client.post(server.url, BODY, LONG, LIMIT)
+        with pytest.raises(CallFailed) as failed:
+            await client.post(server.url, BODY, LONG, LIMIT, is_once=True)
+        assert failed.value.failure is Failure.BROKEN
+        assert len(server.visits) == 1
+
+
+@on_every_loop
 async def test_the_second_try_is_the_last() -> None:
     async def once_then_closes(visit: Visit) -> None:
         await visit.request()

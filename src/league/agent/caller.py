@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from league import letters
-from league.gateway.words import NOTIFICATIONS, HttpPost, Words
+from league.gateway.words import COUNTED, NOTIFICATIONS, HttpPost, Words
 from league.letters import HttpReply
 from league.machine import Address, DialectProbe, Ping
 from league.protocol.conventions import Convention
@@ -43,9 +43,15 @@ class Caller:
         if to.convention is Convention.TOOLS or to.endpoint in self._endpoints or isinstance(message, Ping):
             return None
         raw = letters.write_call(request_id, message, body, to)
-        gives_way = message.type in NOTIFICATIONS
         return self._client.send(
-            to.endpoint, raw, wait, limit=limit, on_end=on_end, origin=to.origin, gives_way=gives_way
+            to.endpoint,
+            raw,
+            wait,
+            limit=limit,
+            on_end=on_end,
+            origin=to.origin,
+            gives_way=message.type in NOTIFICATIONS,
+            is_once=message.type == COUNTED,
         )
 
     async def call(
@@ -86,4 +92,5 @@ class Caller:
             headers=post.headers,
             origin=post.origin,
             gives_way=post.gives_way,
+            is_once=post.is_once,
         )

@@ -82,6 +82,8 @@ NOTIFICATIONS: Final = frozenset(
     if row.family is not Family.REPORT and row.replies and row.replies[0] in ACKS
 )
 """Messages whose connection may be given to a more urgent call: nothing follows from their acknowledgements."""
+COUNTED: Final = "MATCH_RESULT_REPORT"
+"""It is never sent again before its sender knows of the failure: a third-party manager may count both."""
 
 
 class HttpPost(Struct, frozen=True):
@@ -92,6 +94,7 @@ class HttpPost(Struct, frozen=True):
     headers: bytes = b""
     origin: str = ""
     gives_way: bool = False
+    is_once: bool = False
     limit: int = 0
 
 
@@ -210,7 +213,9 @@ class _Call:
         self._body = body
         self._to = to
         self._has_no_list = False
-        self._gives_way = not isinstance(message, Ping) and message.type in NOTIFICATIONS
+        message_type = "" if isinstance(message, Ping) else message.type
+        self._gives_way = message_type in NOTIFICATIONS
+        self._is_once = message_type == COUNTED
 
     def steps(self, was_sent: bool) -> _Steps:
         message = self._message
@@ -230,7 +235,7 @@ class _Call:
     def _usual(self, message: Message) -> _Steps:
         """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
         raw = self._written()
-        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, self._gives_way)
+        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, self._gives_way, self._is_once)
         reply = yield post
         reply = yield from self._settled(reply, post)
         names = _names(self._to.convention, message.type)[1:]
@@ -388,6 +393,7 @@ class _Call:
             headers,
             self._to.origin,
             gives_way,
+            self._is_once,
             limit,
         )
         reply = yield post

@@ -308,11 +308,20 @@ class RelayClient(HttpClient):
         headers: bytes = b"",
         origin: str = "",
         gives_way: bool = False,
+        is_once: bool = False,
     ) -> PendingCall:
         # Nearly all endpoints are no mailboxes: to search them is cheaper than to parse them.
         if addresses.PREFIX not in url or not (name := self._name_of(url)):
             return super().send(
-                url, body, timeout_s, limit=limit, on_end=on_end, headers=headers, origin=origin, gives_way=gives_way
+                url,
+                body,
+                timeout_s,
+                limit=limit,
+                on_end=on_end,
+                headers=headers,
+                origin=origin,
+                gives_way=gives_way,
+                is_once=is_once,
             )
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
         call = _Relayed(target, b"", self._loop.time() + timeout_s, limit, timeout_s, on_end)

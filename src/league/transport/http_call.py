@@ -92,6 +92,7 @@ class PendingCall(Struct, eq=False):
     connection: ClientConnection | None = None
     acquiring: asyncio.Task[None] | None = None
     is_repeated: bool = False
+    """It is not sent once more if its connection was stale."""
 
     def cancel(self) -> None:
         """Nobody waits for its end any more."""

@@ -132,6 +132,7 @@ class HttpClient:
         headers: bytes = b"",
         origin: str = "",
         gives_way: bool = False,
+        is_once: bool = False,
     ) -> HttpReply:
         """Post JSON as `send` does, and wait for the answer; CallFailed if there is none in time."""
         ended: asyncio.Future[HttpReply | CallFailed] = self._loop.create_future()
@@ -144,6 +145,7 @@ class HttpClient:
             headers=headers,
             origin=origin,
             gives_way=gives_way,
+            is_once=is_once,
         )
         try:
             result = await ended
@@ -164,15 +166,18 @@ class HttpClient:
         headers: bytes = b"",
         origin: str = "",
         gives_way: bool = False,
+        is_once: bool = False,
     ) -> PendingCall:
         """Post JSON; `on_end` gets the answer, of at most `limit` bytes, or the reason why there is none in time.
         `headers` are whole lines to add; `origin` is the address of the agent that named this URL; `gives_way`: its
-        answer matters less than a call that waits for a connection. CallFailed if this URL must not be called."""
+        answer matters less than a call that waits for a connection; `is_once`: it is not sent again if a kept
+        connection is lost. CallFailed if this URL must not be called."""
         target = self._targets.get((url, origin)) or self._target_of(url, origin)
         now = self._loop.time()
         request = b"".join((target.head, b"%d\r\n%b\r\n" % (len(body), headers), body))
         gives_way_s = self._limits.gives_way_s if gives_way else math.inf
         call = PendingCall(target, request, now + timeout_s, limit, gives_way_s, on_end)
+        call.is_repeated = is_once
         endpoint = self._endpoints.get(target.key, _NOWHERE)
         if endpoint.free and timeout_s > 0:
             deadline = endpoint.free.pop().send(call, now, endpoint.waiting)
@@ -415,7 +420,7 @@ class HttpClient:
             call.on_end(
                 CallFailed(
                     Failure.BROKEN,
-                    "the server closed two connections before it answered",
+                    "the server closed the connection before it answered",
                 )
             )
         else:
