@@ -76,9 +76,10 @@ def test_code_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     wait_until_gone(pids())
 
 
-def test_processes_that_a_strategy_starts_end_with_the_tournament() -> None:
+@pytest.mark.parametrize(("others", "jobs"), [(("random", "mirror"), 2), (("random",), None)])
+def test_processes_that_a_strategy_starts_end_with_the_tournament(others: tuple[str, ...], jobs: int | None) -> None:
     Path("starts.py").write_text(GOOD.replace("        return", f"        exec({STARTS!r})\n        return"))
-    league.tournament(["./starts.py:Mine", "random", "mirror"], meetings=2, jobs=2, seed=1)
+    league.tournament(["./starts.py:Mine", *others], meetings=2, jobs=jobs, seed=1)
     assert pids()
     wait_until_gone(pids())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zipfile
 from collections.abc import Mapping
@@ -55,6 +56,15 @@ def _linked_inside(place: Path) -> None:
 def _circle(place: Path) -> None:
     place.mkdir()
     (place / "player.py").symlink_to("player.py")
+
+
+def _too_much(place: Path) -> None:
+    """A folder that nobody may write to, so that what is copied so far cannot be removed at once."""
+    closed = _folder(place) / "a"
+    closed.mkdir()
+    (closed / "file").touch()
+    closed.chmod(0o555)
+    (place / "z").write_bytes(bytes(65 << 20))
 
 
 def _deep(place: Path) -> None:
@@ -311,6 +321,24 @@ for change in (lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.setgroups(
 if libc.fork() >= 0 or libc.vfork() > 0 or libc.syscall(319, b"x", 0) >= 0 or libc.syscall(425, 8, 0) >= 0:
     raise SystemExit("a process, or memory without a limit")
 """
+TIMER: Final = """
+import signal
+def wake(*_): raise RuntimeError("tick")
+signal.signal(signal.SIGALRM, wake)
+signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+def choose(turn):
+    while True: pass
+"""
+SHUT: Final = """
+import os, signal
+def choose(turn):
+    for stop in (lambda: os.killpg(0, signal.SIGINT), lambda: libc.kill(1, signal.SIGINT)):
+        try: stop()
+        except OSError: pass
+    return turn.options[0]
+import ctypes
+libc = ctypes.CDLL(None)
+"""
 SLY: Final[Mapping[str, Handed]] = {
     # The wire
     "drips": Handed(
@@ -338,7 +366,21 @@ SLY: Final[Mapping[str, Handed]] = {
         "died",
     ),
     "patches-the-stub": Handed("import league\nleague.Player.choose = league.Turn.random = None\n" + PLAIN, "", "ok"),
+    "notes-nothing": Handed(
+        in_choice('os.write(201, b\'{"q": -5, "text": "x"}\\n\')', first="import os"), "illegal choice"
+    ),
     # Words
+    "random-words": Handed(
+        in_choice("if turn.match_id in ('M2', 'M3'): raise ValueError(os.urandom(1)[0])", first="import os"),
+        "some choices failed",
+        "ok",
+    ),
+    "random-attempts": Handed(
+        in_choice("try: open(f'/tmp/{os.urandom(9).hex()}', 'w')\nexcept OSError: pass", first="import os"), "", "ok"
+    ),
+    "random-file": Handed(in_choice("tempfile.mkstemp()", first="import tempfile"), "outside its folder"),
+    "random-nonsense": Handed("import os\ndef choose(turn): return os.urandom(2).hex()\n", "illegal choice"),
+    "output-again": Handed(in_choice("open('/dev/stdout', 'a').write('hello')"), "", "ok"),
     "clever-error": Handed(CLEVER_ERROR, "exception"),
     "cause-of-itself": Handed(
         "def choose(turn):\n    error = ValueError('x')\n    error.__cause__ = error\n    raise error\n", "exception"
@@ -383,7 +425,17 @@ SLY: Final[Mapping[str, Handed]] = {
     "own-session": Handed(
         in_choice("try: os.setsid()\nexcept OSError: pass\nos.forkpty()", first="import os"), "process or thread"
     ),
+    "timer": Handed(TIMER, "exception"),
+    "shuts-the-sandbox": Handed(SHUT, "", "ok"),
+    "signals-the-first": Handed(
+        in_choice("signal.pidfd_send_signal(os.pidfd_open(1), 9)", first="import os, signal"), "exception"
+    ),
     # Places
+    "looks-at-shadow": Handed(in_choice("os.stat('/etc/shadow')", first="import os"), "outside its folder"),
+    "makes-a-database": Handed(
+        in_choice("sqlite3.connect('/var/lib/mark').execute('create table a (b)')", first="import sqlite3"),
+        "outside its folder",
+    ),
     "raw-socket": Handed(
         in_choice("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)", first="import socket"), "network"
     ),
@@ -397,11 +449,22 @@ SLY: Final[Mapping[str, Handed]] = {
     "keeps": Handed(KEEPS + PLAIN, "", "ok"),
     "steals": Handed(STEALS + PLAIN, "", "ok"),
     # Copies
+    "pipe-for-zip": Handed(lambda place: os.mkfifo(place.with_name(f"{place.name}.zip")), "no player.py"),
+    "too-much-in-closed": Handed(_too_much, "no player.py"),
     "circle": Handed(_circle, "no player.py"),
     "deep": Handed(_deep, "no player.py"),
     "deep-zip": Handed(_deep_zip, "no player.py"),
     "zip-lzma": Handed(_damaged_lzma, "no player.py"),
     "zip-lies": Handed(_lying_zip, "no player.py"),
+    "seconds": Handed(
+        "import random, time\nrandom.seed(int(time.time()))\ndef choose(turn): return random.choice(turn.options)\n",
+        "not repeatable",
+    ),
+    "inode": Handed(
+        "import os, random\nCHANCE = random.Random(os.stat(__file__).st_ino)\n"
+        "def choose(turn): return CHANCE.choice(turn.options)\n",
+        "not repeatable",
+    ),
     "late-coin": Handed(
         "import os\ndef choose(turn):\n    place = os.urandom(1)[0] if turn.match_id == 'M9' else 0\n"
         "    return turn.options[place % len(turn.options)]\n",

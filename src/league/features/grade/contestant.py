@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import msgspec
 
 from league.features.grade.reasons import SubmissionFailed
 from league.features.grade.sandboxed import Grounds, SandboxedProcess
-from league.features.grade.submissions import digest
 from league.player.history import PastMatch
 from league.player.strategies import Considered, Turn
 
@@ -22,14 +22,11 @@ class Contestant:
         self.__name__ = name
         self.failures: dict[str, SubmissionFailed] = {}
         """What failed in which words, in any series."""
-        self.attempts: set[str] = set()
-        """What it tried that the sandbox forbids."""
         self.place = (grounds, copy, number)
-        self._digest = digest(copy)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         # This is what the engine's digest of a strategy covers. It goes to no other process.
-        return str, (self._digest,)
+        return str, (self.__name__,)
 
     def __call__(self) -> SandboxedStrategy:
         return SandboxedStrategy(self)
@@ -41,6 +38,8 @@ class SandboxedStrategy:
     def __init__(self, contestant: Contestant) -> None:
         self.printed = ""
         """What it printed, once the series is over."""
+        self.attempts: set[str] = set()
+        """What it tried that the sandbox forbids, once the series is over."""
         self.end: SubmissionFailed | None = None
         """Why it cannot be asked any more."""
         self._contestant = contestant
@@ -71,16 +70,16 @@ class SandboxedStrategy:
     def series_over(self) -> None:
         """End the process."""
         if self._process is not None:
-            process = self._process
-            self.printed = process.printed() if self.end else process.printed_before_its_last_answer()
-            self._contestant.attempts.update(self._process.attempts)
+            self.printed = self._process.printed(is_dead=self.end is not None)
+            self.attempts = self._process.attempts
             self._process.close()
             self._process = None
 
     def _note(self, failure: SubmissionFailed) -> None:
         # Series are played at once, and which of them fails first differs from run to run.
-        before = self._contestant.failures.get(str(failure), failure)
-        self._contestant.failures[str(failure)] = min(failure, before, key=lambda one: (one.question, one.trace))
+        failures = self._contestant.failures
+        before = failures.get(str(failure), failure)
+        failures[str(failure)] = min(failure, before, key=attrgetter("question", "trace"))
         if failure.is_final:
             self.end = failure
             self.series_over()

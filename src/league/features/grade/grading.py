@@ -1,21 +1,24 @@
 """Grading a class: every submission is copied, qualifies, and plays all others. Everyone gets a row, whatever happens.
 
-Theory of operation. A submission *qualifies* with four matches against a reference player. It fails if it loses all
-of them by its own fault, or if it cannot be asked any more. Then it plays two series with the same seed. If they
-differ, it is not repeatable, and fails: the results of everybody else would depend on its luck. The tournament of the
-others is played by the engine of `league tournament`, in threads that wait for processes. If it finds another
-submission that is not repeatable, it is played again without it.
+Theory of operation. A submission plays a series against a reference player. It *qualifies* unless it loses the first
+four matches by its own fault. Later it plays the same series again. If the two differ, it is not repeatable, and fails:
+the results of everybody else would depend on its luck. The tournament of the others is played by the engine of `league
+tournament`, in threads that wait for processes. If it finds another submission that is not repeatable, it is played
+again without it.
 
 The same seed gives the same rows. So nothing here depends on which series is played first, and of what failed only
-those words are kept that a second try repeats.
+those words are kept that the second series repeats.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from league.features.experiments.playing.plan import game_named
@@ -24,13 +27,17 @@ from league.features.experiments.tournament import Progress, TournamentResult, t
 from league.features.grade import sandbox
 from league.features.grade.contestant import Contestant, SandboxedStrategy
 from league.features.grade.reasons import ILLEGAL, NOT_REPEATABLE, SLOW, SOME_FAILED, SubmissionFailed
-from league.features.grade.sandboxed import REPEATED, GradingOrder, Grounds, SandboxBroken
+from league.features.grade.sandboxed import GradingOrder, Grounds, SandboxBroken
 from league.features.grade.submissions import Submission, copy
 from league.hosting.member import players
 from league.terminal import CommandError
 
 QUALIFYING: Final = 4
-OWN_FAILURES: Final = (MatchEnd.FIRST_FAILED, MatchEnd.BOTH_FAILED)
+REPEATED: Final = 32
+"""Matches that are played twice. Somebody who tosses a coin in each is found with near certainty."""
+LONGER_THAN_A_SECOND: Final = 1.1
+"""Time between the two series. Whoever takes its seed from the clock in seconds must not get the same one."""
+OWN_FAILURES: Final = {MatchEnd.FIRST_FAILED, MatchEnd.BOTH_FAILED}
 RAISED: Final = f"{SubmissionFailed.__name__}: "
 """How the engine begins its words for what a submission did."""
 DIFFERS: Final = SubmissionFailed(
@@ -41,6 +48,20 @@ SCORES: Final = ("played", "wins", "draws", "losses", "technical_losses")
 MOST_DETAIL: Final = 400
 
 
+class Trial(NamedTuple):
+    """A series of one submission against the reference player."""
+
+    failure: SubmissionFailed | None
+    """Why it does not qualify."""
+    course: object
+    """The ends and moves of all matches: a second trial must repeat them."""
+    words: Counter[str]
+    """What failed."""
+    printed: str
+    attempts: set[str]
+    """What it tried that the sandbox forbids."""
+
+
 @dataclass
 class GradedRow:
     """What came of one submission."""
@@ -48,9 +69,14 @@ class GradedRow:
     submission: Submission
     contestant: Contestant | None = None
     """None if it does not take part."""
+    trial: Trial | None = None
     failure: SubmissionFailed | None = None
     """Why it does not take part, or what failed most often."""
     printed: str = ""
+    attempts: set[str] = field(default_factory=set)
+    """What it tried, in words that the second trial repeated."""
+    has_same_words: bool = True
+    """The second trial failed with the words of the first one."""
     score: dict[str, Any] = field(default_factory=dict)
     """Its row of the standings."""
     points: float = 0.0
@@ -64,15 +90,18 @@ class GradedRow:
         self.failure = failure
         self.contestant = None
 
+    def kept_words(self, text: str) -> str:
+        """Return the words for a failure that are the same each time."""
+        return text if self.has_same_words else f"{text.split()[0].rstrip(':')} …"
+
     def facts(self) -> dict[str, Any]:
         """Return the columns of the tables."""
-        student = self.submission
         failure = self.failure or SubmissionFailed("", "")
         return {
-            "id": student.id,
-            "name": student.name,
-            "e-mail": student.mail,
-            "group": student.group,
+            "id": self.submission.id,
+            "name": self.submission.name,
+            "e-mail": self.submission.mail,
+            "group": self.submission.group,
             "status": "ok" if self.contestant else "failed",
             "reason": failure.reason,
             "detail": failure.text[:MOST_DETAIL],
@@ -86,11 +115,12 @@ def grade(order: GradingOrder, tried: Progress, played: Progress) -> list[Graded
     """Grade all submissions. CommandError if that is not possible."""
     grounds = Grounds(order)
     pool = ThreadPoolExecutor(order.jobs)
-    rows: list[GradedRow] = []
+    rows = list(map(GradedRow, order.submissions))
     try:
-        for row in pool.map(lambda number: _entered(grounds, number), range(len(order.submissions))):
-            rows.append(row)
-            tried(len(rows), len(order.submissions))
+        for step in (_enter, _repeat):
+            for done, _ in enumerate(pool.map(partial(_step, step, grounds), range(len(rows)), rows), start=1):
+                tried(done, len(rows))
+            time.sleep(LONGER_THAN_A_SECOND)
         while not _has_played(order, [row for row in rows if row.contestant], pool, played):
             pass
     except SandboxBroken as error:
@@ -106,59 +136,61 @@ def grade(order: GradingOrder, tried: Progress, played: Progress) -> list[Graded
 # --- qualifying -------------------------------------------------------------------------------------------------------
 
 
-def _entered(grounds: Grounds, number: int) -> GradedRow:
-    """Copy a submission, and let it qualify."""
-    order = grounds.order
-    row = GradedRow(order.submissions[number])
-    user = sandbox.user_of(number) if order.is_boxed and sandbox.is_root() else None
+def _step(take: Callable[[Grounds, int, GradedRow], None], grounds: Grounds, number: int, row: GradedRow) -> None:
     try:
-        folder = copy(row.submission, grounds.folder / str(number), user)
-        name = row.submission.id
-        # No folder can have this name.
-        row.contestant = Contestant(grounds, f"{name}/player.py" if name in order.against else name, folder, number)
-        failure = _tried(order, row.contestant, QUALIFYING).failure
-        # What took too long once need not do so twice.
-        if failure is not None and failure.reason == SLOW:
-            raise failure
-        first, second = (_tried(order, row.contestant, REPEATED) for _ in range(2))
-        if first.course != second.course:
-            raise DIFFERS
-        row.printed = first.printed if first.printed == second.printed else ""
-        if failure is not None:
-            # Messages may have something new in them each time.
-            raise failure if first.words == second.words else replace(failure, text=failure.text.partition(":")[0])
+        take(grounds, number, row)
     except SubmissionFailed as error:
         row.fail(error)
-    return row
 
 
-class Trial(NamedTuple):
-    """A few matches of one submission against the reference player."""
-
-    failure: SubmissionFailed | None
-    """Why it does not qualify."""
-    course: tuple[bytes, list[str]]
-    """The ends and moves of all matches: a second trial must repeat them."""
-    words: Counter[str]
-    """What failed."""
-    printed: str
+def _enter(grounds: Grounds, number: int, row: GradedRow) -> None:
+    """Let a submission qualify."""
+    row.contestant, row.trial = _tried(grounds, number, row.submission, f"{number}")
+    # What took too long once need not do so twice.
+    if row.trial.failure is not None and row.trial.failure.reason == SLOW:
+        raise row.trial.failure
 
 
-def _tried(order: GradingOrder, contestant: Contestant, matches: int) -> Trial:
+def _repeat(grounds: Grounds, number: int, row: GradedRow) -> None:
+    """Let a submission do the same again, later and elsewhere."""
+    if row.contestant is None or row.trial is None:
+        return
+    first = row.trial
+    _, second = _tried(grounds, number, row.submission, f"{number}-again")
+    row.printed = first.printed if first.printed == second.printed else ""
+    row.attempts = first.attempts
+    if first.attempts != second.attempts:
+        row.attempts = {text.partition(":")[0] for text in first.attempts}
+    row.has_same_words = first.words == second.words
+    if first.course != second.course:
+        raise DIFFERS
+    if first.failure is not None:
+        raise replace(first.failure, text=row.kept_words(first.failure.text))
+
+
+def _tried(grounds: Grounds, number: int, submission: Submission, place: str) -> tuple[Contestant, Trial]:
+    """Let a new copy of a submission play against the reference player."""
+    order = grounds.order
+    user = sandbox.user_of(number) if order.is_boxed and sandbox.is_root() else None
+    folder = copy(submission, grounds.folder / place, user)
+    # No folder can have the other name.
+    name = submission.id if submission.id not in order.against else f"{submission.id}/player.py"
+    contestant = Contestant(grounds, name, folder, number)
     plan = SeriesPlan(
         game=game_named(order.game),
         seed=f"{order.seed}/qualify",
         start=0,
-        count=matches,
+        count=REPEATED,
         move_seconds=order.move_seconds,
     )
     strategy = SandboxedStrategy(contestant)
     result = play(plan, (lambda: strategy, lambda: players.load(order.against[0]).strategy))
-    failure = strategy.end
-    if failure is None and all(end in OWN_FAILURES for end in result.ends):
+    failure = None
+    if OWN_FAILURES.issuperset(result.ends[:QUALIFYING]):
         own = next(text for text in result.failures if text.startswith("0 "))
         failure = _failure_in(own.removeprefix("0 "), contestant)
-    return Trial(failure, (bytes(result.ends), result.moves), result.failures, strategy.printed)
+    course = (bytes(result.ends), result.moves, failure and failure.reason)
+    return contestant, Trial(failure, course, result.failures, strategy.printed, strategy.attempts)
 
 
 def _failure_in(text: str, contestant: Contestant) -> SubmissionFailed:
@@ -198,29 +230,38 @@ def _add_results(rows: Iterable[GradedRow], result: TournamentResult) -> None:
         row.score = scores[name]
         row.points = round(row.score["points_per_match"], 3)
         row.match = matches[name]
-        failures: Counter[str] = Counter()
+        row.failure = None
+        if row.attempts:
+            row.failure = SubmissionFailed("", f"tried: {'; '.join(sorted(row.attempts))}")
+        counts: Counter[str] = Counter()
         for failed in result.document["failures"]:
             if failed["strategy"] == name:
-                failures[failed["failure"].removeprefix(RAISED)] += failed["times"]
-        row.failures = sorted(failures.items(), key=lambda item: (-item[1], item[0]))
-        assert row.contestant is not None
-        row.failure = _worst(row, row.contestant)
+                counts[failed["failure"]] += failed["times"]
+        if counts:
+            _add_failures(row, counts)
     for row in rows:
         row.rank = 1 + sum(other.points > row.points for other in rows)
 
 
-def _worst(row: GradedRow, contestant: Contestant) -> SubmissionFailed | None:
-    """Return what failed most often in the tournament, or else what was tried and did not work."""
-    if row.failures:
-        text, _ = row.failures[0]
-        lost = row.score["technical_losses"]
-        reason = SOME_FAILED if lost else ""
-        return replace(
-            _failure_in(text, contestant), reason=reason, text=f"{lost} of {row.score['played']} matches: {text}"
-        )
-    if contestant.attempts:
-        return SubmissionFailed("", f"tried: {'; '.join(sorted(contestant.attempts))}")
-    return None
+def _add_failures(row: GradedRow, counts: Counter[str]) -> None:
+    """Say what failed in the tournament, and what failed most often."""
+    assert row.contestant is not None
+    times: Counter[str] = Counter()
+    failures: dict[str, SubmissionFailed] = {}
+    for text, count in counts.items():
+        failure = _failure_in(text, row.contestant)
+        failure = replace(failure, text=row.kept_words(failure.text))
+        words = str(failure)
+        times[words] += count
+        failures[words] = min(failure, failures.get(words, failure), key=attrgetter("question", "trace"))
+    row.failures = sorted(times.items(), key=lambda item: (-item[1], item[0]))
+    worst, _ = row.failures[0]
+    lost = row.score["technical_losses"]
+    row.failure = replace(
+        failures[worst],
+        reason=SOME_FAILED if lost else "",
+        text=f"{lost} of {row.score['played']} matches: {worst}",
+    )
 
 
 def _examples(result: TournamentResult) -> dict[str, dict[str, Any]]:

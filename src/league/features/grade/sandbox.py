@@ -22,6 +22,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,32 +44,24 @@ ENVIRONMENT: Final = {
     "LC_ALL": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     # No threads are allowed, and these libraries would start some when they are imported.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
 }
 PYTHON: Final = ("-s", "-S", "-B", "-u", "-X", "utf8")
 """Not -I: it would ignore PYTHONHASHSEED."""
-WALLS: Final = ("--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL")
+WALLS: Final = "--as-pid-1 --die-with-parent --new-session --hostname sandbox --cap-drop ALL"
 """Without a process of its own in there, which would be of the same user as the submission."""
-WALLS_FOR_USERS: Final = ("--unshare-all", "--unshare-user", "--disable-userns")
+WALLS_FOR_USERS: Final = "--unshare-all --unshare-user --disable-userns --uid {user} --gid {user}"
 WALLS_FOR_ROOT: Final = (
-    "--unshare-pid",
-    "--unshare-net",
-    "--unshare-ipc",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--cap-add",
-    "CAP_SETUID",
-    "--cap-add",
-    "CAP_SETGID",
+    "--unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try "
+    "--cap-add CAP_SETUID --cap-add CAP_SETGID"
 )
-FORBIDDEN: Final = (
-    ("user/max_user_namespaces", "0", "10000"),
-    ("kernel/unprivileged_userns_clone", "0", "1"),
-    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-)
-"""Settings of kernels, the values that forbid namespaces to users, and values that allow them."""
+CLOSED: Final = f"--proc /proc --dev /dev --remount-ro /dev --remount-ro / --chdir {SUBMISSION}"
+FORBIDDEN: Final = {
+    "user/max_user_namespaces": ("0", "10000"),
+    "kernel/unprivileged_userns_clone": ("0", "1"),
+    "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),
+}
+"""Settings of kernels: the values that forbid namespaces to users, and values that allow them."""
 INSTALL: Final = (
     "install bubblewrap 0.8 or newer (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)"
 )
@@ -90,32 +83,24 @@ def interpreter() -> str:
 
 def packages() -> list[str]:
     """Return the folders of packages that are installed beside this one: submissions may import them."""
-    paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
-    return sorted(path for path in paths if Path(path).is_dir())
+    return sorted({path for path in map(sysconfig.get_path, ("purelib", "platlib")) if Path(path).is_dir()})
+
+
+def packages_inside() -> list[str]:
+    """Return the same folders as a submission sees them."""
+    return [f"{PACKAGES}/{place}" for place, _ in enumerate(packages())]
 
 
 def walls(copy: Path, runner: Path, number: int) -> list[str]:
     """Return what bubblewrap is told for the submission with this number."""
-    words = [*WALLS]
-    if is_root():
-        words += WALLS_FOR_ROOT
-    else:
-        user = str(user_of(number))
-        words += [*WALLS_FOR_USERS, "--uid", user, "--gid", user]
+    kind = WALLS_FOR_ROOT if is_root() else WALLS_FOR_USERS.format(user=user_of(number))
+    words = f"{WALLS} {kind}".split()
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
     words += _system()
-    words += _bound(str(runner), RUNNER)
-    words += _bound(str(copy), SUBMISSION)
-    for place, folder in enumerate(packages()):
-        words += _bound(folder, f"{PACKAGES}/{place}")
-    words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SUBMISSION]
-    return words
-
-
-def packages_inside() -> list[str]:
-    """Return the same folders as `packages`, as a submission sees them."""
-    return [f"{PACKAGES}/{place}" for place, _ in enumerate(packages())]
+    for source, target in ((runner, RUNNER), (copy, SUBMISSION), *zip(packages(), packages_inside(), strict=True)):
+        words += _bound(str(source), target)
+    return words + CLOSED.split()
 
 
 def _system() -> Iterator[str]:
@@ -127,11 +112,11 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-    yield from _bound("/etc/ld.so.cache", "/etc/ld.so.cache")
-    # What is around these may be somebody's home.
-    for part in (interpreter(), *(f"{sys.base_prefix}/{name}" for name in LIBRARIES)):
-        if not Path(part).is_relative_to("/usr") and sys.base_prefix != "/":
-            yield from _bound(part, part)
+    # What is around the interpreter may be somebody's home.
+    parts = (interpreter(), *(f"{sys.base_prefix}/{name}" for name in LIBRARIES))
+    outside = [part for part in parts if sys.base_prefix != "/" and not part.startswith("/usr/")]
+    for part in ("/etc/ld.so.cache", *outside):
+        yield from _bound(part, part)
 
 
 def _bound(source: str, target: str) -> Iterator[str]:
@@ -162,29 +147,22 @@ def obstacle() -> str:
     path = shutil.which("bwrap")
     if path is None:
         return f"bubblewrap is not installed: {INSTALL}"
-    found = _run(path, "--version").stdout
-    version = tuple(map(int, re.findall(r"\d+", found)[:2]))
-    if version < OLDEST:
-        return f"{found.strip()} is too old: {INSTALL}"
-    command = [interpreter(), *PYTHON, f"{RUNNER}/stub.py"]
-    tried = _run(path, *walls(INSIDE, INSIDE, 0), *command)
+    version = _run(path, "--version").stdout.strip()
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
+        return f"{version} is too old: {INSTALL}"
+    tried = _run(path, *walls(INSIDE, INSIDE, 0), interpreter(), *PYTHON, f"{RUNNER}/stub.py")
     if tried.returncode == 0:
         return ""
     helps = "let users make namespaces, or grade as root"
     if is_root():
         helps = "this root may not make namespaces; in a container, allow CAP_SYS_ADMIN, or grade outside of it"
-    for name, value, other in () if is_root() else FORBIDDEN:
-        if _kernel_says(name) == value:
-            helps = f"let users make namespaces: sudo sysctl {name.replace('/', '.')}={other}"
+    else:
+        for name, (forbids, allows) in FORBIDDEN.items():
+            with suppress(OSError):
+                if Path("/proc/sys", name).read_text().strip() == forbids:
+                    helps = f"let users make namespaces: sudo sysctl {name.replace('/', '.')}={allows}"
     return f"bubblewrap cannot make a sandbox here ({tried.stderr.strip()}): {helps}"
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={}, capture_output=True, text=True, errors="replace", check=False)
-
-
-def _kernel_says(name: str) -> str:
-    try:
-        return Path("/proc/sys", name).read_text().strip()
-    except OSError:
-        return ""

@@ -6,7 +6,7 @@ again: it ended, took too long, or sent what is no answer. A final failure costs
 
 Time is measured by the clock on the wall. A choice that runs out of it is compared with the CPU time of its process:
 on a busy machine nobody is slow who had no processor. That goes on for at most four times the limit, so that a
-submission that sleeps is noticed, too.
+submission that sleeps is noticed, too. Time in which the process waited for a processor is not counted there.
 
 What goes wrong here, and not in a submission, is a `SandboxBroken`. It is not an Exception, so that the engine blames
 nobody for it.
@@ -36,8 +36,6 @@ from league.features.grade import sandbox, seccomp
 from league.features.grade.reasons import DIED, ILLEGAL, MEMORY, SAID_BY_RUNNER, SLOW, SubmissionFailed
 from league.features.grade.submissions import Submission, make_readable
 
-REPEATED: Final = 32
-"""Matches that are played twice. Somebody who tosses a coin in each is found with near certainty."""
 LONGEST_LINE: Final = 1 << 16
 MOST_NOTES: Final = 20
 """Notes that come before one answer."""
@@ -48,9 +46,9 @@ PATIENCE: Final = 4
 LONGEST_WAIT: Final = 0.2
 """Seconds until a thread that waits for a submission sees that grading was stopped."""
 SIGNALLED: Final = 128
-"""bubblewrap and the runner add the number of a signal to this."""
-CPU_PER_CHOICE: Final = 100
-"""Choices of a match that the limit of CPU time allows for. The kernel ends what the grader did not."""
+"""The runner and bubblewrap add the number of a signal to this."""
+MOST_CHOICES: Final = 100_000
+"""Choices of a series that the limit of CPU time allows for. The kernel ends what the grader did not."""
 CHANCE: Final = re.compile(r"0x[0-9a-fA-F]+|\d[\d.]{7,}")
 """Addresses and long numbers, such as times: another one with each run."""
 
@@ -71,11 +69,6 @@ class GradingOrder:
     """MiB."""
     jobs: int
     is_boxed: bool
-
-    @property
-    def cpu_seconds(self) -> int:
-        choices = CPU_PER_CHOICE * max(self.meetings, REPEATED)
-        return math.ceil(self.load_seconds + choices * self.move_seconds)
 
 
 class SandboxBroken(BaseException):
@@ -103,9 +96,13 @@ class Grounds:
         self.order = order
         self.is_stopped = False
         self.folder = Path(tempfile.mkdtemp(prefix="league-grade-"))
-        # If this process is killed, somebody else must remove the copies.
+        # If this process is killed, somebody else must end what had no time to ask for a signal, and remove the copies,
+        # whatever folders a student has closed. A first member keeps the number of their group.
+        wait = ["/bin/sh", "-c", "read -r _"]
+        self.member = subprocess.Popen(wait, stdin=subprocess.PIPE, process_group=0)
+        sweep = 'read -r _; kill -KILL "-$2" 2>/dev/null; chmod -R u+rwX "$1"; exec rm -rf "$1"'
         self._sweeper = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r _; exec rm -rf -- "$1"', "sh", str(self.folder)],
+            ["/bin/sh", "-c", sweep, "sh", str(self.folder), str(self.member.pid)],
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
@@ -116,25 +113,27 @@ class Grounds:
     def remove(self) -> None:
         """Remove the folder. No process may run in it any more."""
         self._sweeper.communicate()
+        self.member.communicate()
 
 
 class SandboxedProcess:
     """A submission that can be asked; SubmissionFailed if it cannot be loaded."""
 
     def __init__(self, grounds: Grounds, copy: Path, number: int) -> None:
-        self.attempts: list[str] = []
-        """What it tried that the sandbox forbids, in its order."""
+        self.attempts: set[str] = set()
+        """What it tried that the sandbox forbids."""
         self._grounds = grounds
         self._question = 0
         self._asked = ""
         self._unread = b""
         self._printed_when_answered = 0
-        self._notes: list[tuple[str, str]] = []
+        self._note: tuple[str, str] | None = None
+        """Its last attempt before an answer."""
         self._first: int | None = None
-        """Of the first process in the sandbox: a number alone could be another one's by the time it is killed."""
+        """The first process in the sandbox: its number alone could be another one's by the time it is killed."""
         self._held = ExitStack()
         try:
-            self._process = self._started(copy, number)
+            self._start(copy, number)
         except OSError as error:
             self._held.close()
             raise SandboxBroken(f"no process can be started: {error}") from error
@@ -145,35 +144,38 @@ class SandboxedProcess:
             self.close()
             raise
 
-    def _started(self, copy: Path, number: int) -> subprocess.Popen[bytes]:
+    def _start(self, copy: Path, number: int) -> None:
         order = self._grounds.order
-        self._output = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by `close`
-        self._held.callback(self._output.close)
+        self._output = self._held.enter_context(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 - it is one
+        # A submission may open it once more, as /dev/stdout, whoever it runs as.
+        os.fchmod(self._output.fileno(), 0o666)
+        folder, packages, runner = str(copy), sandbox.packages(), str(self._grounds.runner)
+        if order.is_boxed:
+            folder, packages, runner = sandbox.SUBMISSION, sandbox.packages_inside(), sandbox.RUNNER
+        settings: dict[str, Any] = {
+            "folder": folder,
+            "packages": packages,
+            "memory": order.memory << 20,
+            "cpu_seconds": math.ceil(order.load_seconds + MOST_CHOICES * order.move_seconds),
+            "uid": sandbox.user_of(number) if order.is_boxed and sandbox.is_root() else 0,
+            "filter": "" if order.is_boxed else seccomp.program(is_alone=True).hex(),
+        }
         with ExitStack() as passed:
-            questions, self._questions = self._pipe(passed, self._held)
-            self._answers, answers = self._pipe(self._held, passed)
+            questions, self._questions = _pipe(passed, self._held)
+            self._answers, answers = _pipe(self._held, passed)
+            info, write_info = _pipe(self._held, passed)
             os.set_blocking(self._questions, False)
-            settings = {
-                "pipes": (questions, answers),
-                "folder": sandbox.SUBMISSION if order.is_boxed else str(copy),
-                "packages": sandbox.packages_inside() if order.is_boxed else sandbox.packages(),
-                "memory": order.memory << 20,
-                "cpu_seconds": order.cpu_seconds,
-                "uid": sandbox.user_of(number) if order.is_boxed and sandbox.is_root() else 0,
-                "filter": "" if order.is_boxed else seccomp.program(is_alone=True).hex(),
-            }
-            runner = sandbox.RUNNER if order.is_boxed else self._grounds.runner
+            settings["pipes"] = (questions, answers)
             command = [sandbox.interpreter(), *sandbox.PYTHON, f"{runner}/runner.py", json.dumps(settings)]
             descriptors = [questions, answers]
             if order.is_boxed:
-                info, write_info = self._pipe(self._held, passed)
-                filters = self._readable(seccomp.program(), passed)
-                walls = [*sandbox.walls(copy, self._grounds.runner, number), "--seccomp", f"{filters}"]
-                walls += ["--info-fd", f"{write_info}"]
-                arguments = self._readable(b"".join(os.fsencode(word) + b"\0" for word in walls), passed)
+                filters = _readable(seccomp.program(), passed)
+                walls = sandbox.walls(copy, self._grounds.runner, number)
+                walls += ["--seccomp", f"{filters}", "--info-fd", f"{write_info}"]
+                arguments = _readable(b"".join(os.fsencode(word) + b"\0" for word in walls), passed)
                 command = [shutil.which("bwrap") or "bwrap", "--args", f"{arguments}", "--", *command]
                 descriptors += [filters, arguments, write_info]
-            process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
@@ -181,40 +183,25 @@ class SandboxedProcess:
                 pass_fds=descriptors,
                 cwd=copy,
                 env={} if order.is_boxed else sandbox.ENVIRONMENT | {"HOME": str(copy)},
-                start_new_session=True,
+                start_new_session=not order.is_boxed,
+                process_group=self._grounds.member.pid if order.is_boxed else None,
             )
-        self._first_pid = process.pid
+        self._first_pid = self._process.pid
         if order.is_boxed:
-            self._find_first(process, info)
-        return process
+            self._find_first(info)
 
-    def _find_first(self, process: subprocess.Popen[bytes], info: int) -> None:
+    def _find_first(self, info: int) -> None:
         text = b""
-        while b"}" not in text and (data := os.read(info, LONGEST_LINE)):
+        while data := os.read(info, LONGEST_LINE):
             text += data
         try:
             self._first_pid = json.loads(text)["child-pid"]
             self._first = os.pidfd_open(self._first_pid)
             self._held.callback(os.close, self._first)
         except (ValueError, OSError):
-            process.wait()
+            self._process.wait()
             if not text:
-                raise SandboxBroken(f"bubblewrap did not start: {self.printed()}") from None
-
-    @staticmethod
-    def _pipe(of_reader: ExitStack, of_writer: ExitStack) -> tuple[int, int]:
-        """Return the ends of a pipe, and who closes them."""
-        read, write = os.pipe()
-        of_reader.callback(os.close, read)
-        of_writer.callback(os.close, write)
-        return read, write
-
-    def _readable(self, data: bytes, passed: ExitStack) -> int:
-        """Return a descriptor that this can be read from, for another process."""
-        with ExitStack() as written:
-            read, write = self._pipe(passed, written)
-            os.write(write, data)
-        return read
+                raise SandboxBroken(f"bubblewrap did not start: {self.printed(is_dead=True)}") from None
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -234,25 +221,43 @@ class SandboxedProcess:
     def _begin(self, what: str, seconds: float) -> None:
         self._what = what
         self._seconds = seconds
+        self._is_late = False
         self._since = time.monotonic()
-        self._used = self._cpu_seconds() if self._question else 0.0
+        self._before = self._times() if self._question else (0.0, 0.0)
 
     def _wait(self, descriptor: int, event: int) -> None:
         """Wait until a pipe is ready. SubmissionFailed if that takes too long."""
         poll = select.poll()
         poll.register(descriptor, event)
-        while True:
-            if self._grounds.is_stopped:
-                raise SandboxBroken("grading was stopped")
-            wall = time.monotonic() - self._since
-            left = self._seconds - wall
-            if left <= 0:
-                used = self._cpu_seconds() - self._used
-                left = min(self._seconds - used, PATIENCE * self._seconds - wall)
-                if left <= 0:
-                    raise self._final(SLOW, f"{self._what} took more than {self._seconds:g} s")
-            if poll.poll(1000 * min(left, LONGEST_WAIT) + 1):
+        while not self._grounds.is_stopped:
+            left = self._left()
+            is_ready = poll.poll(1000 * min(left, LONGEST_WAIT))
+            # Perhaps it was this thread that came late: it may look once more, but not at every byte.
+            if self._is_late or (left == 0 and not is_ready):
+                raise self._final(SLOW, f"{self._what} took more than {self._seconds:g} s")
+            self._is_late = left == 0
+            if is_ready:
                 return
+        raise SandboxBroken("grading was stopped")
+
+    def _left(self) -> float:
+        """Return how many seconds it has left, at least."""
+        left = self._seconds - (time.monotonic() - self._since)
+        if left <= 0:
+            used, waited = (now - before for now, before in zip(self._times(), self._before, strict=True))
+            left = min(self._seconds - used, left + waited + (PATIENCE - 1) * self._seconds)
+        return max(left, 0.0)
+
+    def _times(self) -> tuple[float, float]:
+        """Return the seconds that it has used a processor and waited for one; 0 where the system does not tell."""
+        with suppress(OSError, IndexError):
+            pid = self._first_pid
+            if self._first is not None:
+                # The submission is its only child.
+                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            used, waited, _ = map(int, Path(f"/proc/{pid}/schedstat").read_text().split())
+            return used / 1e9, waited / 1e9
+        return 0.0, 0.0
 
     def _send(self, row: dict[str, Any]) -> None:
         data = msgspec.json.encode(row) + b"\n"
@@ -266,24 +271,30 @@ class SandboxedProcess:
                 raise self._death() from None
 
     def _answer(self) -> RunnerLine:
-        self._notes.clear()
-        while (line := self._line()).q < 0:
-            self._notes.append((line.reason, line.text))
-            self.attempts.append(f"{line.reason}: {line.text}")
-            if len(self._notes) > MOST_NOTES or line.reason not in SAID_BY_RUNNER:
-                raise self._tampered()
-        if line.q != self._question or line.reason not in ("", *SAID_BY_RUNNER):
-            raise self._tampered()
-        if not line.reason:
-            self._printed_when_answered = self._printed_size()
-            return line
+        self._note = None
+        for _ in range(MOST_NOTES):
+            line = self._line()
+            if line.q < 0 and line.reason in SAID_BY_RUNNER:
+                self._note = (line.reason, line.text)
+                self.attempts.add(f"{line.reason}: {line.text}")
+            elif line.q != self._question or line.reason not in ("", *SAID_BY_RUNNER):
+                break
+            elif line.reason:
+                raise self._said(line)
+            else:
+                self._printed_when_answered = self._printed_size()
+                return line
+        raise self._tampered()
+
+    def _said(self, line: RunnerLine) -> SubmissionFailed:
+        """Return the failure that the runner tells of."""
         reason, text = line.reason, line.text
-        if line.is_system and self._notes:
+        if line.is_system and self._note:
             # The words of the system depend on who grades.
-            reason, attempt = self._notes[-1]
+            reason, attempt = self._note
             text = f"{attempt}: the sandbox does not allow it"
         text, trace = (CHANCE.sub("…", words) for words in (text, line.trace))
-        raise SubmissionFailed(reason, text, trace, self._asked, is_final=not self._question)
+        return SubmissionFailed(reason, text, trace, self._asked, is_final=not self._question)
 
     def _line(self) -> RunnerLine:
         """Return the next line that it wrote."""
@@ -301,17 +312,6 @@ class SandboxedProcess:
         except (msgspec.DecodeError, RecursionError):
             raise self._tampered() from None
 
-    def _cpu_seconds(self) -> float:
-        """Return the CPU time that it has used; 0 where the system does not tell."""
-        with suppress(OSError, IndexError):
-            pid = self._first_pid
-            if self._first is not None:
-                # The submission is its only child.
-                pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
-            # This is how Linux names the clock of another process.
-            return time.clock_gettime((~pid << 3) | 2)
-        return 0.0
-
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _tampered(self) -> SubmissionFailed:
@@ -323,55 +323,53 @@ class SandboxedProcess:
             status = self._process.wait(PATIENCE * self._grounds.order.load_seconds)
         except subprocess.TimeoutExpired:
             return self._final(DIED, "it closed the pipe of the grader")
-        if status > SIGNALLED:
-            status = SIGNALLED - status
-        if status == -signal.SIGXCPU:
-            return self._final(SLOW, "its series took too much CPU time")
         # This is how Python ends when it cannot even say what happened.
-        if status == 1 and self.printed().endswith("MemoryError\n"):
+        if status == 1 and self.printed(is_dead=True).endswith("MemoryError\n"):
             return self._final(MEMORY, "it used more memory than it may")
-        if status < 0:
-            return self._final(DIED, f"killed by {_signal_name(-status)}")
-        return self._final(DIED, f"ended its process with status {status}")
+        try:
+            number = signal.Signals(status - SIGNALLED if status > SIGNALLED else -status)
+        except ValueError:
+            return self._final(DIED, f"ended its process with status {status}")
+        return self._final(DIED, f"killed by {number.name}")
 
     def _final(self, reason: str, text: str) -> SubmissionFailed:
-        if self._notes and reason in (DIED, SLOW):
-            reason, attempt = self._notes[-1]
+        if self._note and reason in (DIED, SLOW):
+            reason, attempt = self._note
             text = f"{text} ({attempt})"
         return SubmissionFailed(reason, text, question=self._asked)
 
     def _printed_size(self) -> int:
         return os.fstat(self._output.fileno()).st_size
 
-    def printed(self) -> str:
-        """Return the end of what it printed."""
-        return self._printed_until(self._printed_size())
-
-    def printed_before_its_last_answer(self) -> str:
-        """Return the end of that: what it prints later, while nobody waits for it, differs from run to run."""
-        return self._printed_until(self._printed_when_answered)
-
-    def _printed_until(self, size: int) -> str:
+    def printed(self, is_dead: bool) -> str:
+        """Return the end of what it printed before its last answer: later, while nobody waits for it, that differs
+        from run to run. Return the end of everything if it is dead."""
+        size = self._printed_size() if is_dead else self._printed_when_answered
         start = max(0, size - MOST_OUTPUT)
-        data = os.pread(self._output.fileno(), size - start, start)
-        return data.decode("utf-8", "replace")
+        return os.pread(self._output.fileno(), size - start, start).decode("utf-8", "replace")
 
-    def _kill(self) -> None:
+    def close(self) -> None:
+        """End it, and give back what it held."""
         with suppress(ProcessLookupError, PermissionError):
             if self._first is not None:
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
             elif self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        """End it, and give back what it held."""
-        self._kill()
         self._process.wait()
         self._held.close()
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+def _pipe(of_reader: ExitStack, of_writer: ExitStack) -> tuple[int, int]:
+    """Return the ends of a pipe, and who closes them."""
+    read, write = os.pipe()
+    of_reader.callback(os.close, read)
+    of_writer.callback(os.close, write)
+    return read, write
+
+
+def _readable(data: bytes, passed: ExitStack) -> int:
+    """Return a descriptor that this can be read from, for another process."""
+    with ExitStack() as written:
+        read, write = _pipe(passed, written)
+        os.write(write, data)
+    return read

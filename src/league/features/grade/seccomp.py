@@ -1,7 +1,8 @@
 """The filter of system calls that a submission runs under, as the bytes that the kernel takes.
 
 It refuses what no strategy needs and what has let programs out of sandboxes before: sockets, tracing, mounts,
-namespaces, keys, io_uring.
+namespaces, keys, io_uring. `clone3` does not exist in there: the C library then makes threads with `clone`, which the
+limit of processes refuses. Where nothing else stops new processes (`is_alone`), the filter refuses them, too.
 """
 
 from __future__ import annotations
@@ -21,38 +22,31 @@ KILL: Final = 0x80000000
 FAIL: Final = 0x00050000
 """Plus the number of an error."""
 ALLOW: Final = 0x7FFF0000
-NUMBER_AT: Final = 0
-MACHINE_AT: Final = 4
 X32: Final = 0x40000000
 """From here on, numbers are those of another interface of x86-64."""
-
-
-MACHINES: Final = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""Kinds of processors: how the kernel names them, and their places in the table of numbers."""
-CALLS: Final = Path(__file__).with_name("system_calls.json")
-CLONE3: Final = 435
-"""It gets ENOSYS: the C library then makes threads with clone, which the limit of processes refuses."""
+CALLS: Final = json.loads(Path(__file__).with_name("system_calls.json").read_text())
+"""How the kernel names processors, and the numbers of system calls on each, by the error that they get."""
+MACHINES: Final = tuple(CALLS["machines"])
 
 
 def program(is_alone: bool = False) -> bytes:
-    """Return the filter for this machine; empty where none is known. `is_alone`: nothing else stops forks."""
-    if platform.machine() not in MACHINES:
+    """Return the filter for this machine; empty where none is known."""
+    machine = platform.machine()
+    if machine not in MACHINES:
         return b""
-    name, place = MACHINES[platform.machine()]
-    calls = json.loads(CALLS.read_text())
-    refused = dict.fromkeys((numbers[place] for numbers in calls["refused"].values()), errno.EPERM)
-    if is_alone:
-        refused |= dict.fromkeys((numbers[place] for numbers in calls["new_processes"].values()), errno.EAGAIN)
+    # A call begins with its number, after which comes the kind of processor.
     lines = [
-        (LOAD, 0, 0, MACHINE_AT),
-        (JUMP_IF_EQUAL, 1, 0, name),
+        (LOAD, 0, 0, 4),
+        (JUMP_IF_EQUAL, 1, 0, CALLS["machines"][machine]),
         (RETURN, 0, 0, KILL),
-        (LOAD, 0, 0, NUMBER_AT),
+        (LOAD, 0, 0, 0),
         (JUMP_IF_AT_LEAST, 0, 1, X32),
         (RETURN, 0, 0, KILL),
     ]
-    for number, error in {CLONE3: errno.ENOSYS, **refused}.items():
-        # Some processors do not have all calls.
-        if number is not None:
-            lines += [(JUMP_IF_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL | error)]
+    for error in ("EPERM", "ENOSYS", *["EAGAIN"] * is_alone):
+        for numbers in CALLS[error].values():
+            number = numbers[MACHINES.index(machine)]
+            # Some processors do not have all calls.
+            if number is not None:
+                lines += [(JUMP_IF_EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL | getattr(errno, error))]
     return b"".join(struct.pack("HBBI", *line) for line in [*lines, (RETURN, 0, 0, ALLOW)])

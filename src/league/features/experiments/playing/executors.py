@@ -203,12 +203,13 @@ def workers_for(plan: TournamentPlan, tasks: int) -> Workers | None:
         at_once = min(contender.at_once for contender in asking)
         return Workers(lambda: ThreadPoolExecutor(at_once), AHEAD * at_once)
     jobs = min(plan.jobs or os.cpu_count() or 1, tasks)
-    if jobs < 1 or not _can_share(plan) or (jobs == 1 and not needs_process()):
+    # Code of others may end its process or start others, and other threads cannot be interrupted.
+    is_alone = any(is_unloaded(contender) for contender in plan.contenders) or needs_process()
+    needs_none = jobs == 1 and not needs_process() and (plan.jobs is not None or not is_alone)
+    if jobs < 1 or not _can_share(plan) or needs_none:
         return None
     # A new interpreter for each process: no threads or locks of ours are copied into it.
     context = multiprocessing.get_context("spawn")
-    # Code of others may end its process, and other threads cannot be interrupted.
-    is_alone = any(is_unloaded(contender) for contender in plan.contenders) or needs_process()
     may_be_idle = plan.jobs is None and not is_alone
     return Workers(lambda: worker_pool(jobs, context), AHEAD * jobs, are_processes=True, may_be_idle=may_be_idle)
 

@@ -20,6 +20,7 @@ import importlib
 import json
 import os
 import resource
+import select
 import signal
 import struct
 import sys
@@ -37,6 +38,7 @@ RESERVE = 4 << 20
 SET_DEATH_SIGNAL, SET_DUMPABLE, SET_SECCOMP, SET_NO_NEW_PRIVILEGES = 1, 4, 22, 38
 """What `prctl` can do."""
 FILTER = 2
+MASKED = (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 SIGNALLED = 128
 """A process that a signal ended has the status of this and its number, as in a shell."""
 QUESTIONS = 200
@@ -51,19 +53,18 @@ LIMITS = {
     "RLIMIT_NOFILE": ANSWERS + 1,
     "RLIMIT_NPROC": 0,
 }
-NETWORK = "network"
-OUTSIDE = "outside its folder"
-PROCESS = "process or thread"
-NOTED = {
-    NETWORK: "socket.connect socket.bind socket.sendto socket.sendmsg socket.getaddrinfo socket.gethostbyname",
-    PROCESS: "os.fork os.forkpty os.posix_spawn os.system os.exec os.kill subprocess.Popen",
-    OUTSIDE: "open os.listdir os.scandir os.chdir os.remove os.rename os.mkdir os.chmod os.link os.symlink "
-    "shutil.rmtree",
+REASONS = {
+    "network": "socket.connect socket.bind socket.sendto socket.sendmsg socket.getaddrinfo socket.gethostbyname",
+    "process or thread": "os.fork os.forkpty os.posix_spawn os.system os.exec os.kill os.killpg subprocess.Popen",
+    "outside its folder": "open os.listdir os.scandir os.chdir os.remove os.rename os.mkdir os.chmod os.link "
+    "os.symlink os.truncate shutil.rmtree sqlite3.connect",
 }
+NETWORK, PROCESS, OUTSIDE = REASONS
+NOTED = {event: reason for reason, events in REASONS.items() for event in events.split()}
 """What events of Python mean."""
-REASONS = {event: reason for reason, events in NOTED.items() for event in events.split()}
 READING = ("os.listdir", "os.scandir", "os.chdir")
 READABLE = ("/usr", "/lib", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/proc/self", "/etc/ld.so.cache")
+WRITABLE = ("/dev/null", "/dev/stdout", "/dev/stderr")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -73,16 +74,18 @@ def confine(settings: dict[str, Any]) -> None:
     os.dup2(questions, QUESTIONS, inheritable=False)
     os.dup2(answers, ANSWERS, inheritable=False)
     os.closerange(3, QUESTIONS)
-    libc = ctypes.CDLL(None)
-    has_prctl = hasattr(libc, "prctl")
-    if has_prctl:
-        # For everybody but root, most of what /proc says about these processes then belongs to root.
-        libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
-    if os.getpid() == 1 and (child := os.fork()):
-        os.closerange(QUESTIONS, ANSWERS + 1)
-        _, status = os.waitpid(child, 0)
-        code = os.waitstatus_to_exitcode(status)
-        os._exit(code if code >= 0 else SIGNALLED - code)
+    # Only Linux has it.
+    prctl = getattr(ctypes.CDLL(None), "prctl", lambda *_: 0)
+    # For everybody but root, most of what /proc says about these processes then belongs to root.
+    prctl(SET_DUMPABLE, 0, 0, 0, 0)
+    if os.getpid() == 1:
+        # A first process ignores every signal for which it has no handler.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if child := os.fork():
+            os.closerange(QUESTIONS, ANSWERS + 1)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os._exit(code if code >= 0 else SIGNALLED - code)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     uid = settings["uid"]
     if uid:
         os.setgroups([])
@@ -94,67 +97,41 @@ def confine(settings: dict[str, Any]) -> None:
         if hasattr(resource, name):
             resource.setrlimit(getattr(resource, name), (limit, limit))
     lines = bytes.fromhex(settings["filter"])
-    if lines and has_prctl:
-        libc.prctl(SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if lines:
+        prctl(SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         buffer = ctypes.create_string_buffer(lines, len(lines))
-        libc.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        if libc.prctl(SET_SECCOMP, FILTER, struct.pack("HP", len(lines) // 8, ctypes.addressof(buffer)), 0, 0):
+        prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if prctl(SET_SECCOMP, FILTER, struct.pack("HP", len(lines) // 8, ctypes.addressof(buffer)), 0, 0):
             raise OSError("the system refuses a filter of system calls")
-
-
-class Pipes:
-    """The two pipes. It holds what it needs itself: a submission may replace functions of modules."""
-
-    def __init__(self) -> None:
-        self._read = os.read
-        self._write = os.write
-        self._encode = json.JSONEncoder(ensure_ascii=False).encode
-        self._decode = json.JSONDecoder().decode
-        self._unread = b""
-
-    def say(self, **fields: Any) -> None:
-        data = self._encode(fields).encode() + b"\n"
-        while data:
-            data = data[self._write(ANSWERS, data) :]
-
-    def hear(self) -> dict[str, Any]:
-        """Return the next line; an empty one when the grader has closed the pipe."""
-        while b"\n" not in self._unread:
-            data = self._read(QUESTIONS, 1 << 16)
-            if not data:
-                return {}
-            self._unread += data
-        line, _, self._unread = self._unread.partition(b"\n")
-        heard: dict[str, Any] = self._decode(line.decode())
-        return heard
 
 
 class Witness:
     """Notes what a submission tries that the sandbox forbids, a few things for each question."""
 
-    def __init__(self, wire: Pipes, folder: str, packages: list[str]) -> None:
+    def __init__(self, say: Any, folder: str, packages: list[str]) -> None:
         self.noted: set[str] = set()
         self.is_looking = False
         """Code of the submission runs now."""
-        self._wire = wire
-        self._writable = (folder, "/dev/null")
+        self.folder = folder
+        self._say = say
+        self._writable = (folder, *WRITABLE)
         self._readable = (folder, sys.prefix, sys.base_prefix, *READABLE, *packages)
 
     def hook(self, event: str, args: tuple[Any, ...]) -> None:
         """Judge an audit event of Python."""
-        reason = REASONS.get(event)
+        reason = NOTED.get(event)
         if not self.is_looking or reason is None:
             return
         if reason == OUTSIDE:
             is_writing = event not in READING
             if event == "open":
                 is_writing = isinstance(args[2], int) and bool(args[2] & WRITING)
-            self._touched(args[0], is_writing)
+            self.touched(args[0], is_writing)
         # A process may send signals to itself.
         elif event != "os.kill" or args[0] != os.getpid():
             said = " ".join(repr(arg) for arg in args if not hasattr(arg, "fileno"))
             self.note(reason, f"{event} {said}".strip())
-            if event == "os.kill":
+            if event in ("os.kill", "os.killpg"):
                 # Depending on who grades, the system would let it signal the first process, which ignores that.
                 raise PermissionError(errno.EPERM, "it may signal nobody else")
 
@@ -162,15 +139,15 @@ class Witness:
         text = plain(text)[:200]
         if text not in self.noted and len(self.noted) < MOST_NOTES:
             self.noted.add(text)
-            self._wire.say(reason=reason, text=text)
+            self._say(reason=reason, text=text)
 
-    def _touched(self, path: Any, is_writing: bool) -> None:
-        if not isinstance(path, str | bytes | os.PathLike):
-            return
-        whole = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - links are not followed
-        allowed = self._writable if is_writing else self._readable
-        if not any(whole == folder or whole.startswith(f"{folder}/") for folder in allowed):
-            self.note(OUTSIDE, f"{'write' if is_writing else 'read'} {whole}")
+    def touched(self, path: Any, is_writing: bool) -> None:
+        """Note a file that it may not use so."""
+        if isinstance(path, str | bytes | os.PathLike):
+            whole = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - links are not followed
+            allowed = self._writable if is_writing else self._readable
+            if not any(whole == folder or whole.startswith(f"{folder}/") for folder in allowed):
+                self.note(OUTSIDE, f"{'write' if is_writing else 'read'} {whole}")
 
 
 def plain(text: str) -> str:
@@ -186,7 +163,7 @@ def failed(reason: str, text: str, trace: str = "", is_system: bool = False) -> 
     return {"reason": reason, "text": text, "trace": trace, "is_system": is_system}
 
 
-def failure(error: BaseException, folder: str, is_loading: bool) -> dict[str, Any]:
+def failure(error: BaseException, witness: Witness, is_loading: bool) -> dict[str, Any]:
     """Describe an exception: its reason, its last line, and its traceback within the submission."""
     causes: list[BaseException] = [error]
     while len(causes) < DEEPEST and (cause := causes[-1].__cause__ or causes[-1].__context__):
@@ -199,8 +176,8 @@ def failure(error: BaseException, folder: str, is_loading: bool) -> dict[str, An
     except BaseException:  # noqa: BLE001 - code of the submission
         text = name
     frames = traceback.extract_tb(error.__traceback__)
-    own_frames = [frame for frame in frames if frame.filename.startswith(f"{folder}/")]
-    lines = traceback.format_list(own_frames[-6:])
+    own_folder = f"{witness.folder}/"
+    lines = traceback.format_list([frame for frame in frames if frame.filename.startswith(own_folder)][-6:])
     if isinstance(error, SyntaxError):
         lines += traceback.format_exception_only(error)[:-1]
     reason = "import error" if is_loading else "exception"
@@ -209,16 +186,20 @@ def failure(error: BaseException, folder: str, is_loading: bool) -> dict[str, An
         reason = PROCESS
     elif isinstance(error, PermissionError) and "/socket.py" in files:
         reason = NETWORK
-    is_system = any(isinstance(cause, OSError) for cause in causes)
-    text, trace = (words.replace(f"{folder}/", "") for words in (text, "".join(lines)))
-    return failed(reason, text, trace, is_system)
+    refusals = [cause for cause in causes if isinstance(cause, OSError) or type(cause).__module__ == "sqlite3"]
+    for refusal in refusals:
+        # Not every use of a file is an event.
+        if not witness.noted:
+            witness.touched(getattr(refusal, "filename", None), is_writing=False)
+    text, trace = (words.replace(own_folder, "") for words in (text, "".join(lines)))
+    return failed(reason, text, trace, bool(refusals))
 
 
 # --- the submission ---------------------------------------------------------------------------------------------------
 
 
 def load() -> Any:
-    """Import player.py, and return its player: an object with the method `choose`."""
+    """Import player.py, and return its player, or the module itself if it has a function `choose`."""
     module = importlib.import_module("player")
     player = sys.modules["league"].Player
     classes = {
@@ -229,7 +210,7 @@ def load() -> Any:
     leaves = classes - {base for cls in classes for base in cls.__mro__[1:]}
     own = {cls for cls in leaves if cls.__module__ == "player"} or leaves
     if len(own) == 1:
-        return own.pop()()._league_strategy()
+        return own.pop()()
     if own:
         names = sorted(cls.__name__ for cls in own)
         raise ImportError(f"player.py has {len(own)} players: {', '.join(names)}; leave one")
@@ -239,32 +220,41 @@ def load() -> Any:
 
 
 class OwnSeries:
-    """The submission in one series of matches."""
+    """The submission in one series of matches. It does what `PlayerStrategy` does for the SDK."""
 
     def __init__(self, player: Any, stub: Any) -> None:
         self._player = player
         self._stub = stub
+        self._is_object = isinstance(player, stub.Player)
         self._history: list[Any] = []
         self._loop: Any = None
 
     def choose(self, fields: dict[str, Any]) -> Any:
-        call = fields["call"]
-        kind = fields.pop("kind")
+        stub = self._stub
+        kind, call = fields.pop("kind"), fields["call"]
         fields["options"] = tuple(fields["options"])
         fields["chance"] = bytes.fromhex(fields["chance"])
-        fields["talk"] = tuple(self._stub.Fields(**line) for line in fields["talk"])
-        fields["call"] = call and getattr(self._stub, kind)(**call)
-        turn = self._stub.Turn(**fields)
+        fields["talk"] = tuple(stub.Fields(**line) for line in fields["talk"])
+        fields["call"] = call and getattr(stub, kind)(**call)
+        turn = stub.Turn(**fields)
         turn.history = self._history
-        return self._waited(self._player.choose(turn))
+        if not self._is_object:
+            return self._waited(self._player.choose(turn))
+        self._player.history = self._history
+        method = self._player.choose_parity
+        if kind == "ChooseParityCall" and getattr(method, "__func__", None) is not stub.Player.choose_parity:
+            return self._waited(method(turn.call))
+        return self._waited(self._player.move(turn))
 
     def match_over(self, fields: dict[str, Any]) -> None:
         match = self._stub.PastMatch(**fields)
         self._history.append(match)
-        hook = getattr(self._player, "match_over", None)
         try:
-            if hook is not None:
-                self._waited(hook(match, self._history))
+            if self._is_object:
+                self._player.history = self._history
+                self._waited(self._player.on_match_over(match))
+            elif hasattr(self._player, "match_over"):
+                self._waited(self._player.match_over(match, self._history))
         except BaseException:  # noqa: BLE001 - a league goes on, too
             traceback.print_exc()
 
@@ -295,6 +285,11 @@ def answer(choice: Any, stub: Any) -> dict[str, Any]:
 def main() -> None:
     settings = json.loads(sys.argv[1])
     confine(settings)
+    # The grader may have ended before this process could ask for a signal then.
+    end = select.poll()
+    end.register(QUESTIONS, 0)
+    if end.poll(0):
+        return
     folder = settings["folder"]
     sys.argv = ["player.py"]
     stub = importlib.import_module("stub")
@@ -304,33 +299,44 @@ def main() -> None:
     sys.path[0] = folder
     sys.path += settings["packages"]
     sys.dont_write_bytecode = True
-    wire = Pipes()
-    leave = os._exit
-    witness = Witness(wire, folder, settings["packages"])
+    # What a submission may replace in modules is held here.
+    hear, decode, leave = os.fdopen(QUESTIONS, "rb").readline, json.loads, os._exit
+    mask = signal.pthread_sigmask
+    encode, answers = json.JSONEncoder(ensure_ascii=False).encode, os.fdopen(ANSWERS, "wb")
+
+    def say(**fields: Any) -> None:
+        answers.write(encode(fields).encode() + b"\n")
+        answers.flush()
+
+    witness = Witness(say, folder, settings["packages"])
     reserve = [bytearray(RESERVE)]
     series: OwnSeries | None = None
     line: dict[str, Any] = {"q": 0}
     sys.addaudithook(witness.hook)
     while line:
+        said: dict[str, Any] = {}
         if series is not None and "over" in line:
             series.match_over(line["over"])
-            line = wire.hear()
-            continue
-        witness.noted.clear()
-        witness.is_looking = True
-        said: dict[str, Any] = {}
-        try:
-            if series is None:
-                series = OwnSeries(load(), stub)
-            else:
-                said = answer(series.choose(line["turn"]), stub)
-        except BaseException as error:  # noqa: BLE001 - code of the submission
-            witness.is_looking = False
-            reserve.clear()
-            said = failure(error, folder, series is None)
-            error.__traceback__ = None
-        wire.say(q=line["q"], **said)
-        line = wire.hear()
+        else:
+            witness.noted.clear()
+            witness.is_looking = True
+            try:
+                mask(signal.SIG_SETMASK, ())
+                try:
+                    if series is None:
+                        series = OwnSeries(load(), stub)
+                    else:
+                        said = answer(series.choose(line["turn"]), stub)
+                finally:
+                    # A timer of the submission must not strike what follows.
+                    mask(signal.SIG_SETMASK, MASKED)
+            except BaseException as error:  # noqa: BLE001 - code of the submission
+                witness.is_looking = False
+                reserve.clear()
+                said = failure(error, witness, series is None)
+                error.__traceback__ = None
+            say(q=line["q"], **said)
+        line = decode(hear() or "{}")
     leave(0)
 
 

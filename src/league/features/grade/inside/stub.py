@@ -114,30 +114,6 @@ class Player:
         """Raise LeagueQueryError: there is no manager."""
         raise LeagueQueryError("this player is not served: there is no manager to ask")
 
-    def _league_strategy(self) -> AuthoredStrategy:
-        return AuthoredStrategy(self)
-
-
-class AuthoredStrategy:
-    """A player as a strategy: it calls what the author wrote."""
-
-    def __init__(self, player: Player) -> None:
-        self._player = player
-        self._has_parity = getattr(player.choose_parity, "__func__", None) is not Player.choose_parity
-
-    def choose(self, turn: BoxedTurn) -> Any:
-        """Call the method that the author wrote for this choice."""
-        self._player.history = turn.history
-        call = turn.call
-        if isinstance(call, BoxedParityCall) and self._has_parity:
-            return self._player.choose_parity(call)
-        return self._player.move(turn)
-
-    def match_over(self, match: BoxedMatch, history: Sequence[BoxedMatch]) -> Any:
-        """Take note of a match that is over, and call the author's hook."""
-        self._player.history = history
-        return self._player.on_match_over(match)
-
 
 def serve(player: Player, argv: Sequence[str] | None = None) -> None:
     """Do nothing: the grader only wants the class."""
