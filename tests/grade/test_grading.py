@@ -161,6 +161,61 @@ def test_a_grader_that_is_stopped_leaves_nothing(
     assert not [path for path in (open_folder / "tmp").iterdir() if path.name.startswith("league-grade")]
 
 
+def test_what_had_no_time_to_ask_for_a_signal_ends_with_the_grader(open_folder: Path) -> None:
+    hand_in(open_folder / "submissions", {"first": INNOCENT["first"]})
+    program = open_folder / "bin" / "bwrap"
+    program.parent.mkdir()
+    # The first process of a sandbox waits for bubblewrap before it asks for the signal, and bubblewrap may be gone.
+    program.write_text(f'#!/bin/sh\n[ "$1" = --args ] && sleep 1000\nexec {shutil.which("bwrap")} "$@"\n')
+    program.chmod(0o755)
+    environment = {**os.environ, "TMPDIR": str(open_folder / "tmp"), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    command = [*LEAGUE, "grade", str(open_folder / "submissions"), *STAYING]
+    with subprocess.Popen(command, env=environment, cwd=ROOT) as grader:
+        until = time.monotonic() + WATCHDOG_S
+        while not any(b"1000" in _command(pid) for pid in _descendants(grader.pid)):
+            assert time.monotonic() < until
+            threading.Event().wait(0.05)
+        processes = sorted(_descendants(grader.pid))
+        grader.kill()
+    wait_until_gone(processes)
+    assert not [path for path in (open_folder / "tmp").iterdir() if path.name.startswith("league-grade")]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+# --- a busy machine ---------------------------------------------------------------------------------------------------
+
+THINKS = """
+import time
+def choose(turn):
+    begin = time.process_time()
+    while turn.match_id == "M1" and turn.number < 3 and time.process_time() < begin + 0.35: pass
+    return turn.options[0]
+"""
+
+
+def test_nobody_is_slow_who_had_to_wait_for_a_processor(open_folder: Path) -> None:
+    hand_in(open_folder / "submissions", {"thinks": Handed(THINKS)})
+    command = [*LEAGUE, "grade", str(open_folder / "submissions"), *BRIEF, "--json"]
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    # Each in a session of its own: some kernels share the processor among sessions.
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) for _ in range(12)]
+    try:
+        [row] = grade(command, open_folder)["submissions"]
+    finally:
+        os.sched_setaffinity(0, before)
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert (row["status"], row["reason"]) == ("ok", "")
+
+
 # --- without bubblewrap -----------------------------------------------------------------------------------------------
 
 
