@@ -321,14 +321,6 @@ for change in (lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.setgroups(
 if libc.fork() >= 0 or libc.vfork() > 0 or libc.syscall(319, b"x", 0) >= 0 or libc.syscall(425, 8, 0) >= 0:
     raise SystemExit("a process, or memory without a limit")
 """
-TIMER: Final = """
-import signal
-def wake(*_): raise RuntimeError("tick")
-signal.signal(signal.SIGALRM, wake)
-signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-def choose(turn):
-    while True: pass
-"""
 SHUT: Final = """
 import os, signal
 def choose(turn):
@@ -425,7 +417,6 @@ SLY: Final[Mapping[str, Handed]] = {
     "own-session": Handed(
         in_choice("try: os.setsid()\nexcept OSError: pass\nos.forkpty()", first="import os"), "process or thread"
     ),
-    "timer": Handed(TIMER, "exception"),
     "shuts-the-sandbox": Handed(SHUT, "", "ok"),
     "signals-the-first": Handed(
         in_choice("signal.pidfd_send_signal(os.pidfd_open(1), 9)", first="import os, signal"), "exception"

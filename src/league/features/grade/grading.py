@@ -189,8 +189,9 @@ def _tried(grounds: Grounds, number: int, submission: Submission, place: str) ->
     if OWN_FAILURES.issuperset(result.ends[:QUALIFYING]):
         own = next(text for text in result.failures if text.startswith("0 "))
         failure = _failure_in(own.removeprefix("0 "), contestant)
+    words = result.failures if failure is None else Counter([failure.text])
     course = (bytes(result.ends), result.moves, failure and failure.reason)
-    return contestant, Trial(failure, course, result.failures, strategy.printed, strategy.attempts)
+    return contestant, Trial(failure, course, words, strategy.printed, strategy.attempts)
 
 
 def _failure_in(text: str, contestant: Contestant) -> SubmissionFailed:

@@ -38,7 +38,6 @@ RESERVE = 4 << 20
 SET_DEATH_SIGNAL, SET_DUMPABLE, SET_SECCOMP, SET_NO_NEW_PRIVILEGES = 1, 4, 22, 38
 """What `prctl` can do."""
 FILTER = 2
-MASKED = (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 SIGNALLED = 128
 """A process that a signal ended has the status of this and its number, as in a shell."""
 QUESTIONS = 200
@@ -220,7 +219,7 @@ def load() -> Any:
 
 
 class OwnSeries:
-    """The submission in one series of matches. It does what `PlayerStrategy` does for the SDK."""
+    """The submission in one series of matches. It does what `league.sdk` does for the SDK."""
 
     def __init__(self, player: Any, stub: Any) -> None:
         self._player = player
@@ -301,7 +300,6 @@ def main() -> None:
     sys.dont_write_bytecode = True
     # What a submission may replace in modules is held here.
     hear, decode, leave = os.fdopen(QUESTIONS, "rb").readline, json.loads, os._exit
-    mask = signal.pthread_sigmask
     encode, answers = json.JSONEncoder(ensure_ascii=False).encode, os.fdopen(ANSWERS, "wb")
 
     def say(**fields: Any) -> None:
@@ -321,15 +319,10 @@ def main() -> None:
             witness.noted.clear()
             witness.is_looking = True
             try:
-                mask(signal.SIG_SETMASK, ())
-                try:
-                    if series is None:
-                        series = OwnSeries(load(), stub)
-                    else:
-                        said = answer(series.choose(line["turn"]), stub)
-                finally:
-                    # A timer of the submission must not strike what follows.
-                    mask(signal.SIG_SETMASK, MASKED)
+                if series is None:
+                    series = OwnSeries(load(), stub)
+                else:
+                    said = answer(series.choose(line["turn"]), stub)
             except BaseException as error:  # noqa: BLE001 - code of the submission
                 witness.is_looking = False
                 reserve.clear()
