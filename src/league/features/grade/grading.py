@@ -1,7 +1,7 @@
 """Grading a class: every submission is copied, qualifies, and plays all others. Everyone gets a row, whatever happens.
 
 Theory of operation. A submission plays a series against a reference player. It *qualifies* unless it loses the first
-four matches by its own fault. Later it plays the same series again. If the two differ, it is not repeatable, and fails:
+four matches by its own fault, or cannot be asked any more then. Later it plays the same series again. If the two differ, it is not repeatable, and fails:
 the results of everybody else would depend on its luck. The tournament of the others is played by the engine of `league
 tournament`, in threads that wait for processes. If it finds another submission that is not repeatable, it is played
 again without it.
@@ -186,7 +186,10 @@ def _tried(grounds: Grounds, number: int, submission: Submission, place: str) ->
     strategy = SandboxedStrategy(contestant)
     result = play(plan, (lambda: strategy, lambda: players.load(order.against[0]).strategy))
     failure = None
-    if OWN_FAILURES.issuperset(result.ends[:QUALIFYING]):
+    # It may have ended in one of these, and could not be asked from then on.
+    if strategy.end is not None and OWN_FAILURES.issuperset(result.ends[QUALIFYING - 1 :]):
+        failure = strategy.end
+    elif OWN_FAILURES.issuperset(result.ends[:QUALIFYING]):
         own = next(text for text in result.failures if text.startswith("0 "))
         failure = _failure_in(own.removeprefix("0 "), contestant)
     words = result.failures if failure is None else Counter([failure.text])
