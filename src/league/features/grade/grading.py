@@ -1,7 +1,7 @@
 """Grading a class: every submission is copied, qualifies, and plays all others. Everyone gets a row, whatever happens.
 
 Theory of operation. A submission plays a series against a reference player. It *qualifies* unless it loses the first
-four matches by its own fault, or cannot be asked any more then. Later it plays the same series again. If the two differ,
+four matches by its own fault, or cannot be asked any more then. Later it plays that series again. If the two differ,
 it is not repeatable, and fails: the results of everybody else would depend on its luck. The tournament of the others is
 played by the engine of `league tournament`, in threads that wait for processes. If it finds another submission that is
 not repeatable, it is played again without it.
