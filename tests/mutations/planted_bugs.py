@@ -377,7 +377,7 @@ BUGS = (
     ),
     Bug(
         "a referee decides without asking",
-        "referee/questions/asking.py",
+        "referee/questions/charges.py",
         "            return code in MAY_WAIT\n",
         "            return False\n",
         faults=0.3,
@@ -387,7 +387,8 @@ BUGS = (
         "a referee that was killed decides what it had asked about",
         "referee/questions/asking.py",
         "            self._lose(FinalFault(last.code, last.detail, is_reached), now, failed_at=last.at)\n",
-        "            self._end_at_fault(FinalFault(last.code, last.detail, is_reached), now)\n",
+        "            self._charges.fault = FinalFault(last.code, last.detail, is_reached)\n"
+        "            self._decided(now)\n",
         faults=0.4,
         outages=1.0,
         promise=19,
@@ -395,14 +396,14 @@ BUGS = (
     # --- the referee --------------------------------------------------------------------------------------------------
     Bug(
         "a restart draws again",
-        "referee/conduct.py",
+        "referee/drawing.py",
         "seed = bytes.fromhex(assignment.seed)",
         "seed = self._context.chance(32)",
         faults=0.0,
     ),
     Bug(
         "a referee deals the cards it likes",
-        "referee/conduct.py",
+        "referee/drawing.py",
         "            number = draw.event(seed, assignment.league_id, match_id, attempt, index, weights)\n",
         "            number = 0\n",
         faults=0.0,
@@ -460,15 +461,15 @@ BUGS = (
     ),
     Bug(
         "the fault of one is the fault of the other",
-        "referee/conduct.py",
+        "referee/decision.py",
         "return _Verdict(opponent(loser), reason)",
         "return _Verdict(loser, reason)",
     ),
     Bug(
         "a result is decided and never reported",
-        "referee/conduct.py",
-        "        self._deliveries = [delivery]\n        self._context.calls.deliver([delivery], now)\n",
-        "        self._deliveries = [delivery]\n",
+        "referee/manager_report.py",
+        "        self._delivery = delivery\n        self._context.calls.deliver([delivery], now)\n",
+        "        self._delivery = delivery\n",
         faults=0.0,
         players=3,
     ),
@@ -613,8 +614,8 @@ BUGS = (
     ),
     Bug(
         "choices are handed in before they are durable",
-        "referee/conduct.py",
-        "        if not self.match.draws.is_requested:\n",
+        "referee/drawing.py",
+        "        if not self._match.draws.is_requested:\n",
         "        if False:\n",
         promise=13,
         first_seed=75,

@@ -153,8 +153,8 @@ class JournalReader:
         return [event for event in events if getattr(event, "match_id", None) == match_id]
 
     def events_about(self, match_id: str) -> list[Event]:
-        """All events except those of other matches; of these only what tells of players that deviate, and the first,
-        which shows whose journal it is."""
+        """All events except those of other matches, and who was told of them; of these only what tells of players that
+        deviate, and the first, which shows whose journal it is."""
         if not examine(self._raw_rows()).is_whole:
             return list(self.events())  # it says what is wrong
         of_matches = ", ".join(f"'{kind}'" for kind in _OF_MATCHES)
@@ -269,7 +269,7 @@ class JournalReader:
             raise JournalError(self._tables.damaged(f"event {seq} cannot be read: {error}")) from error
 
 
-_OF_MATCHES = [kind.__name__ for kind in EVENTS if "match_id" in kind.__struct_fields__]
+_OF_MATCHES = [kind.__name__ for kind in EVENTS if {"match_id", "bulletins"} & {*kind.__struct_fields__}]
 
 
 def _names_match(match_id: str) -> bytes:

@@ -99,8 +99,6 @@ class Question(Struct, frozen=True):
     """In `strict` everybody must, otherwise only players that declared a key: their tokens are nobody else's."""
     replies: tuple[str, ...] = ()
     """Digests of tokens that are right only in the reply to a call: the player got them by name and address alone."""
-    has_new_tokens: bool = False
-    """True if the manager named more tokens of the player since it was asked."""
 
     @property
     def _alias(self) -> str:
