@@ -2,6 +2,7 @@
 
 `from league import Player, serve` is all that writing a player takes, `league.tournament(...)` lets strategies meet
 without servers, and `async with league.run(...)` plays a whole league here; all are loaded when they are asked for.
+Scripts and code of players import it; it touches nothing until something of it is called.
 """
 
 from typing import TYPE_CHECKING

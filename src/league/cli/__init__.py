@@ -1,4 +1,7 @@
-"""The command line of the core: each command parses, calls and prints."""
+"""The command line of the core: each command parses, calls and prints.
+
+Only `league` runs these commands. They reach everything below them, and nothing imports them.
+"""
 
 PUBLIC = (
     "pages",

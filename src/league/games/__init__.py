@@ -1,4 +1,7 @@
-"""Games: their rules as pure functions, and their fields on the wire."""
+"""Games: their rules as pure functions, and their fields on the wire.
+
+Roles, audits and strategies play by them. They know no player, no message and no league; chance is handed to them.
+"""
 
 PUBLIC = (
     "boards",

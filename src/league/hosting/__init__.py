@@ -1,4 +1,5 @@
-"""Agents as processes: settings read, a port opened, a machine, its journal and its shell put together and served.
+"""Agents as processes: settings read, a port opened, a machine, its journal and its shell put together and served. It
+touches files, the environment and the network for them.
 
 Beside the command line and the SDK, which both build on it, this is the only place that reads configuration.
 """

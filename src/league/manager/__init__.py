@@ -1,4 +1,8 @@
-"""The League Manager: who plays, when, before which referee, and where everybody stands. Pure."""
+"""The League Manager: who plays, when, before which referee, and where everybody stands.
+
+Hosting, the simulator and whatever replays a journal make a `LeagueManager`; pages read its ledger. It is pure: it
+touches nothing but its own state, and that by events alone.
+"""
 
 PUBLIC = (
     "league_manager",

@@ -1,4 +1,7 @@
-"""What may be said: messages, envelope, errors, exchanges, versions and timestamps of league.v2. Pure data."""
+"""What may be said: messages, envelope, errors, exchanges, versions and timestamps of league.v2.
+
+Everything may use it, and it uses nothing of ours. It is pure data: it keeps nothing and touches nothing.
+"""
 
 PUBLIC = (
     "conventions",

@@ -1,4 +1,8 @@
-"""Journals of events, the secrets kept beside them, and transcripts of letters."""
+"""Journals of events, the secrets kept beside them, and transcripts of letters.
+
+The shell writes them, and whatever looks at a league reads them. Only this room touches files and databases of
+journals; what an event means is not its business.
+"""
 
 PUBLIC = (
     "chain",

@@ -1,4 +1,5 @@
-"""The parts that all commands share: errors as one sentence, printing, the parser, and the shape of a command.
+"""The parts that all commands share: errors as one sentence, printing, the parser, and the shape of a command. It
+touches the terminal alone.
 
 This package is a leaf: it imports neither agents nor their hosting, so that a command may use it without knowing them.
 """

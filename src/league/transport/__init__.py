@@ -1,4 +1,7 @@
-"""Bytes to letters and back: the strict JSON-RPC codec, and what carries it."""
+"""Bytes to letters and back: the strict JSON-RPC codec, and what carries it.
+
+Agents listen and call through it, and commands fetch pages. It opens sockets and looks up names; it judges no message.
+"""
 
 PUBLIC = (
     "broadcast_reading",

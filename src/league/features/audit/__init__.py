@@ -1,6 +1,7 @@
 """Leagues held against their promises: verify and replay journals, and pack a bundle so that strangers can do both.
 
-A study of models is held against what its folder says (`study.py`).
+A study of models is held against what its folder says (`study.py`). The simulator judges its runs by the promises. It
+reads journals and writes bundles.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The dashboard: a league, a match and a player as pages for people."""
+"""The dashboard: a league, a match and a player as pages for people.
+
+Managers with the feature serve it, `league view` and exports write it to files. It reads leagues and changes none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole league on one machine, and whether the machine is ready for one."""
+"""A whole league on one machine, and whether the machine is ready for one.
+
+Only its two commands use it. It starts processes and folders of its own, and stops what it started.
+"""
 
 from __future__ import annotations
 

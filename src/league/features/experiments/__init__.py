@@ -1,4 +1,7 @@
-"""Leagues and tournaments in scripts: real agents in one process, or strategies that meet without servers."""
+"""Leagues and tournaments in scripts: real agents in one process, or strategies that meet without servers.
+
+Scripts, notebooks and `league grade` use it. It writes the folder that it is given, and starts workers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Games of skill that come with the league: Connect Four, Kuhn poker, and cop and thief; and the list of all games."""
+"""Games of skill that come with the league: Connect Four, Kuhn poker, and cop and thief; and the list of all games.
+
+The core finds them by their rows, and authors of games use `checking`. They are pure, like the games of the core.
+"""
 
 from __future__ import annotations
 

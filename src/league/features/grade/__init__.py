@@ -1,4 +1,7 @@
-"""Code that students handed in: each submission in a sandbox of its own, and a row for everyone."""
+"""Code that students handed in: each submission in a sandbox of its own, and a row for everyone.
+
+Only `league grade` and the checks of `league doctor` use it. It runs foreign code, behind walls that it builds first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The conformance kit: an agent is judged by the protocol and by raw bytes, clause by clause."""
+"""The conformance kit: an agent is judged by the protocol and by raw bytes, clause by clause.
+
+`league check` and the plugin for pytest use it. It calls the agent and listens for it, and touches no journal.
+"""
 
 from __future__ import annotations
 

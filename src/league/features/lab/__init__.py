@@ -1,4 +1,7 @@
-"""Leagues in virtual time, with injected faults: every run is judged by the promises of `league.features.audit`."""
+"""Leagues in virtual time, with injected faults: every run is judged by the promises of `league.features.audit`.
+
+`league simulate` and tests run them. Nothing leaves the process: clock, network and disk are simulated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a league leaves behind: explanations, exports, shared files."""
+"""What a league leaves behind: explanations, exports, shared files.
+
+Commands, pages and tools for MCP show a match by the facts and the explanation made here. It reads journals, writes
+exports, and removes old letters when `league prune` says so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ratings, points and intervals: what the results of a league show, and what is luck."""
+"""Ratings, points and intervals: what the results of a league show, and what is luck.
+
+Pages, commands and experiments use it. It computes with results alone, and touches nothing.
+"""
 
 from __future__ import annotations
 

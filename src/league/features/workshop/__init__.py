@@ -1,4 +1,8 @@
-"""Tools for player authors: starters, and friendly matches without a league."""
+"""Tools for player authors: starters, and friendly matches without a league.
+
+Its commands use it, and `league compare`. It writes the starter that somebody asked for, and keeps journals of friendly
+matches for their explanation.
+"""
 
 from __future__ import annotations
 

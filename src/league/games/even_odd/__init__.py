@@ -1,4 +1,7 @@
-"""Even/Odd: its rules and its fields on the wire."""
+"""Even/Odd: its rules and its fields on the wire.
+
+The table of games has it, and strategies play it. It is pure.
+"""
 
 from league.games.contract import Game
 from league.games.even_odd.rules import EvenOdd, board

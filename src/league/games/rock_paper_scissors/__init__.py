@@ -1,4 +1,7 @@
-"""Rock, paper, scissors: simultaneous choices without chance. `best_of` makes the game for any number of throws."""
+"""Rock, paper, scissors: simultaneous choices without chance. `best_of` makes the game for any number of throws.
+
+The table of games has one, and strategies play it. It is pure.
+"""
 
 from league.games.contract import Game
 from league.games.moves import MoveWire

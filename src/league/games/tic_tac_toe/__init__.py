@@ -1,4 +1,7 @@
-"""Tic-tac-toe: a game in which players take turns."""
+"""Tic-tac-toe: a game in which players take turns.
+
+The table of games has it, and strategies search it. It is pure.
+"""
 
 from league.games.contract import Game, GameStrategy
 from league.games.moves import MoveWire
