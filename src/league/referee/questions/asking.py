@@ -88,7 +88,6 @@ class Asking:
         self._context = context
         self._question = question
         self._contact = contact
-        self._game_errors = errors
         self._on_settled = on_settled
         self._seated = match.seated[seat]
         self._turn = match.turn
@@ -182,7 +181,7 @@ class Asking:
         question = self._question
         answer = question.read(read, self._awaited)
         deviations = question.deviations(read, self._awaited)
-        self._game_errors.tell_deviations(question.seat, deviations, self._contact.called(self._delivery), now)
+        self._charges.tell_deviations(deviations, self._delivery, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
             if self._delivery.is_over:
@@ -247,7 +246,7 @@ class Asking:
         answer = question.read(content, awaited)
         deviations = question.deviations(content, awaited)
         if deviations:
-            self._game_errors.tell_deviations(question.seat, deviations, self._contact.called(self._delivery), now)
+            self._charges.tell_deviations(deviations, self._delivery, now)
         if isinstance(answer, _ANSWERS):
             self._answer = answer
             return ANSWERED
@@ -294,9 +293,7 @@ class Asking:
         assignment = question.match.taken
         by_address = self._by_address.counts
         if by_address:
-            self._game_errors.tell_deviations(
-                question.seat, self._by_address.deviations, self._contact.called(self._delivery), now
-            )
+            self._charges.tell_deviations(self._by_address.deviations, self._delivery, now)
         if outcome is Ending.ANSWERED and not self._turn:
             self._contact.record_convention(now)
         answer = self._answer

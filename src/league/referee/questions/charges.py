@@ -5,12 +5,14 @@ The player is told of each by GAME_ERROR. The counts are in the match, so a rest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from league.calling.delivery import Delivery, FailedAttempt, Interpretation, Reaction
 from league.events import AttemptFailed, PlayerFaulted, WrongAnswer
 from league.machine import Failure
+from league.protocol.errors import Violation
 from league.protocol.message.experiment import Provenance
 from league.protocol.message.parts import Object
 from league.referee import referee_messages
@@ -242,6 +244,10 @@ class Charges:
             "limit_seconds": self._time.limit_s,
             "elapsed": elapsed,
         }
+
+    def tell_deviations(self, deviations: Sequence[Violation], delivery: Delivery, now: float) -> None:
+        """Tell the player what it did that was not of the documents, and was accepted."""
+        self._errors.tell_deviations(self._seat, deviations, self._contact.called(delivery), now)
 
     def _send_error(self, fault: Fault, delivery: Delivery, now: float) -> None:
         address = self._contact.called(delivery)
