@@ -235,7 +235,7 @@ class _Call:
     def _usual(self, message: Message) -> _Steps:
         """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
         raw = self._written()
-        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, self._gives_way, self._is_once)
+        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, gives_way=self._gives_way, is_once=self._is_once)
         reply = yield post
         reply = yield from self._settled(reply, post)
         names = _names(self._to.convention, message.type)[1:]
@@ -392,9 +392,9 @@ class _Call:
             raw,
             headers,
             self._to.origin,
-            gives_way,
-            self._is_once,
-            limit,
+            gives_way=gives_way,
+            is_once=self._is_once,
+            limit=limit,
         )
         reply = yield post
         if words.url:
