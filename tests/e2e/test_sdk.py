@@ -46,9 +46,11 @@ def duel(processes: Processes, file: Path, move_seconds: float = 30) -> tuple[Pr
 @pytest.mark.parametrize(("name", "choice"), [("Contrarian", "even")])
 def test_the_players_of_the_readme_play_as_printed(processes: Processes, name: str, choice: str) -> None:
     file = processes.folder / f"{name.lower()}.py"
-    sources = re.findall(r"^```python\n(from league import Player, serve\n.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    (source,) = (source for source in sources if f"class {name}(" in source)
-    file.write_text(source, "utf-8")
+    whole, its_class = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    # The second class stands without what the first one is surrounded by.
+    before, _, after = whole.partition("class Center(Player):")
+    last_lines = after[after.index("if __name__") :].replace("Center", name)
+    file.write_text(f"{before}{its_class}\n\n{last_lines}", "utf-8")
     player, result = duel(processes, file)
     assert name in processes.members()
     assert result.details["choices"][processes.members()[name]] == choice

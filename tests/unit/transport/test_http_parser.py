@@ -34,7 +34,7 @@ class Notes:
 
     def head_read(self, request: HttpRequest) -> None:
         assert not request.is_complete
-        request.is_message = request.path != "/other"
+        request.is_repeatable = request.path != "/other"
         self.heads.append(request)
 
     def request_read(self, request: HttpRequest) -> None:
@@ -267,7 +267,7 @@ def test_any_number_of_sizes_is_recognised() -> None:
     assert recognised(COUNTED, *(request(b"Content-Length: %d" % len(body), body=body) for body in bodies)) == bodies
 
 
-def test_only_heads_of_messages_are_remembered() -> None:
+def test_only_heads_that_may_come_again_are_remembered() -> None:
     other = request(b"Content-Length: 2", first=b"POST /other HTTP/1.1", body=b"{}")
     assert not recognised(other, other)
     assert not recognised(COUNTED, other, COUNTED)

@@ -190,6 +190,6 @@ def _champions(evidence: Evidence) -> Iterator[Contradiction]:
         return
     for agent, journal in (*evidence.referees.items(), *evidence.players.items()):
         for place, ended in places(journal, e.LeagueEnded):
-            if ended.champion not in champions:
+            if not ended.withdrawn and ended.champion not in champions:
                 detail = f"{agent} was told that {ended.champion} is the champion, not {min(champions)}"
                 yield Contradiction("", detail, event_at(agent, place))
