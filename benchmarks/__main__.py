@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from benchmarks import Row, instructions
-from benchmarks.page import SECTIONS, page
+from benchmarks.page import SECTIONS, Results, missed_goals, page
 from league.hosting.system import collect_garbage_seldom
 
 BENCHMARKS = tuple(SECTIONS)
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "speed.md"
+MISSED_GOALS = Path(__file__).with_name("missed-goals.md")
 HEADINGS = ("benchmark", "ours", "yardstick", "ratio", "goal", "")
 
 
@@ -32,7 +33,7 @@ def main() -> int:
     options = _options()
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     if options.page:
-        PAGE.write_text(page(results), encoding="utf-8")
+        _write_pages(results)
         return 0
     # An installed league runs from compiled modules, so the processes we measure may write them.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -45,9 +46,14 @@ def main() -> int:
         # Written after each benchmark: an interrupted run keeps what it has measured.
         results = merged(results, name, measured[name])
         RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-        PAGE.write_text(page(results), encoding="utf-8")
+        _write_pages(results)
     print("\n".join(table(measured)))
     return 0
+
+
+def _write_pages(results: Results) -> None:
+    PAGE.write_text(page(results), encoding="utf-8")
+    MISSED_GOALS.write_text(missed_goals(results), encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:

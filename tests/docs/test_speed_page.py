@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import Row
-from benchmarks.__main__ import BENCHMARKS, PAGE, RESULTS, merged
-from benchmarks.page import ONE_PROCESS, SECTIONS, SEPARATE, page
+from benchmarks.__main__ import BENCHMARKS, MISSED_GOALS, PAGE, RESULTS, merged
+from benchmarks.page import ONE_PROCESS, SECTIONS, SEPARATE, UNMEASURED, WAITS, missed_goals, page
 
 
-def test_the_page_is_written_from_the_results() -> None:
+def test_the_pages_are_written_from_the_results() -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     assert PAGE.read_text(encoding="utf-8") == page(results)
+    assert MISSED_GOALS.read_text(encoding="utf-8") == missed_goals(results)
     assert {row["benchmark"] for row in results["rows"]} <= set(BENCHMARKS)
 
 
@@ -47,10 +48,21 @@ def _row(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_missed_goal_is_told_with_how_far_it_is_missed() -> None:
-    written = page(_results(_row()))
-    assert "- a match, compared with the bare floor: 15.00, the goal is 10 (50 % over)" in written
-    assert "| a match | 30.0 us | 2.0 us, the bare floor | 15.00 | 10, missed |" in written
+    results = _results(_row(), _row(what="another match", kept=True))
+    assert missed_goals(results).splitlines()[-1] == (
+        "- a match, compared with the bare floor: 15.00, the goal is 10 (50 % over)"
+    )
+    written = page(results)
+    assert "| a match | 30.0 us | 2.0 us, the bare floor | 15.00 | 10 |" in written
     assert "A match: transport 50 %." in written
+
+
+def test_the_page_begins_with_what_people_wait_for() -> None:
+    what, sentence = next(iter(WAITS.items()))
+    written = page(_results(_row(what=what)))
+    assert f"| until | time |\n|---|---|\n| {sentence} | 30.0 us |\n" in written
+    assert written.count(f" | {UNMEASURED} |\n") == len(WAITS) - 1
+    assert f"| {UNMEASURED} |" not in PAGE.read_text(encoding="utf-8")
 
 
 def test_separate_processes_stand_next_to_one_process() -> None:
