@@ -231,8 +231,8 @@ def _champion(manager: LeagueManager, event: events.LeagueFinished) -> str:
 
     if not endings.has_winner(manager):
         return f"{_league(manager)} is over; {endings.NOBODY_WON}"
-    points = manager.ledger.standings.tallies[event.champion].points
-    sentence = f"{_league(manager)} is over; the champion is {_named(manager, event.champion)} with {points} points"
+    points = counted(manager.ledger.standings.tallies[event.champion].points, "point")
+    sentence = f"{_league(manager)} is over; the champion is {_named(manager, event.champion)} with {points}"
     return ", ".join([sentence, *endings.champion_remarks(manager, event.champion)])
 
 
@@ -567,7 +567,8 @@ def _league_over(player: Competitor, event: events.LeagueEnded) -> str:
     # Somebody leads every table: also one in which nobody has won anything.
     if player.standings and not any(row.wins or row.points for row in player.standings.standings):
         champion = "nobody won"
-    return f"the league is over: you are {rank} with {event.points} points; {champion}"
+    points = counted(event.points or 0, "point")
+    return f"the league is over: you are {rank} with {points}; {champion}"
 
 
 PLAYER: Mapping[type[Event], Sentence] = {
