@@ -387,9 +387,13 @@ def _checks(info: ms.StructType) -> tuple[Check, ...]:
     if len(needed) == 1:
         checks.insert(0, (attrgetter(*needed), partial(is_not, None)))
     elif needed:
-        # One look at all of them: where several fields are needed, they are texts, and none may be empty.
-        checks.insert(0, (attrgetter(*needed), all))
+        checks.insert(0, (attrgetter(*needed), _has_no_gap))
     return tuple(checks)
+
+
+def _has_no_gap(values: tuple[object, ...]) -> bool:
+    """True if no field is missing: one look at all of them."""
+    return None not in values
 
 
 @cache
