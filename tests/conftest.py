@@ -25,9 +25,10 @@ SLOW_HELPERS = (
 )
 """They start processes, a browser, third-party programs, or players that the whole kit checks."""
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process they start; some
-# tests send it to one.
+# A shell that starts the tests in the background has them ignore Ctrl-C, and `nohup` the end of the terminal, and so
+# would every process they start; some tests send these signals to one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How long an example takes says something about the machine only: no test measures time.
 settings.register_profile("random", deadline=None)
