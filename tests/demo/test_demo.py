@@ -81,7 +81,13 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
     assert "Champion: " in out
     for metric in ("messages that were valid     100 %", "field-type errors", "retries that succeeded", "time-outs"):
         assert metric in out
-    for metric in ("illegal choices", "registered at the first try  100 %", "mean round trip", "mean query time"):
+    for metric in (
+        "illegal choices",
+        "registered at the first try  100 %",
+        "mean round trip",
+        "mean query time",
+        "right implementations",
+    ):
         assert metric in out
     # Two referees ask once a round, if they have a match in it.
     assert re.search(r"mean query time +[0-9.]+ ms  \([3-6] LEAGUE_QUERY\)", out)

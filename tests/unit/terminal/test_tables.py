@@ -215,4 +215,4 @@ def test_the_success_metrics_are_told_with_their_goals() -> None:
     assert told["mean round trip"] == "12.5 ms"
     assert told["mean query time"] == "2.0 ms  (6 LEAGUE_QUERY)"
     assert told["mean standings latency"] == "750.0 ms"
-    assert len(told) == 9
+    assert len(told) == 11

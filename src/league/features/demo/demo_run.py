@@ -317,6 +317,8 @@ def measured(success: Success) -> Iterator[Measure]:
     yield Measure("mean round trip", _milliseconds(success.round_trip_s), "< 500 ms")
     yield Measure("mean query time", query_time, "< 1 s")
     yield Measure("mean standings latency", _milliseconds(success.standings_s), "< 5 s")
+    yield Measure("right implementations", "league check judges one", "> 95 %")
+    yield Measure("from an error to its fix", "nobody tells us", "< 30 min")
 
 
 def _percent(share: Share, of_nothing: str = "–") -> str:
