@@ -47,10 +47,10 @@ help: ## list the targets
 demo: $(VENV)/.plain ## play a whole league on this machine
 	@$(BIN)/league demo $(ARGS)
 
-# The slow tests wait for processes more than they compute, so there are more workers than processors. Workers get a few
+# The slow tests wait for processes more than they compute, so there are more workers than processors. Workers get two
 # tests at a time, so that all of them share the slow ones, which come first.
 test: $(VENV)/.dev $(VENV)/.mcp-servers $(VENV)/.mcp-node browser bubblewrap routers postgres ## run all tests except the long suites
-	$(BIN)/python -m pytest -n 6 --maxschedchunk 8 $(ARGS)
+	$(BIN)/python -m pytest -n 6 --maxschedchunk 2 $(ARGS)
 
 # The tests without the marker `slow`, which tests/conftest.py gives to everything that starts processes, a browser or
 # third-party programs. Properties are tried with fewer examples.
