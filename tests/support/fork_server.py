@@ -62,7 +62,8 @@ class Forked:
 
     def send_signal(self, one: signal.Signals) -> None:
         if self.poll() is None:
-            os.kill(self.pid, one)
+            with contextlib.suppress(ProcessLookupError):  # it ended in this moment
+                os.kill(self.pid, one)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
