@@ -68,7 +68,7 @@ def test_a_choice_is_recorded_with_all_that_was_said() -> None:
     assert json.loads(first.reply)["choices"][0]["message"]["content"] == "Hm."
     assert (second.finish_reason, second.model, second.attempt) == ("stop", "stand-in", 1)
     assert (second.prompt_tokens, second.completion_tokens, second.tokens_are) == (10, 2, "reported")
-    assert 0 <= second.latency_s < 60, "in seconds; a quick answer takes less than half a millisecond"
+    assert second.latency_s > 0
 
 
 @pytest.mark.requirement("EXPERIMENT.fallback_reason")

@@ -35,8 +35,11 @@ def chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, address: str, allowed: Sequence[str] = (), **options: Any) -> Iterator[Page]:
-    """A page that is as it should be: no error in its console, and nothing asked of anybody else."""
+def opened(
+    browser: Browser, address: str, allowed: Sequence[str] = (), failures: Sequence[str] = (), **options: Any
+) -> Iterator[Page]:
+    """A page that is as it should be: no error in its console, and nothing asked of anybody else. `allowed` and
+    `failures` are what its requests may meet: HTTP statuses, and errors of the network."""
     context: BrowserContext = browser.new_context(**options)
     context.set_default_timeout(WATCHDOG_MS)
     page = context.new_page()
@@ -51,8 +54,9 @@ def opened(browser: Browser, address: str, allowed: Sequence[str] = (), **option
     context.close()
     assert [one for one in asked if not one.startswith(home)] == []
     # A manager that is gone for a while is no error of the page.
-    expected = ("ERR_CONNECTION_", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE", *(f"status of {one} " for one in allowed))
-    assert [error for error in errors if not any(one in error for one in expected)] == []
+    expected = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE", *failures, *(f"status of {one} " for one in allowed))
+    unexpected = [error for error in errors if not any(one in error for one in expected)]
+    assert unexpected == [], unexpected
 
 
 def table(page: Page) -> list[dict[str, Any]]:

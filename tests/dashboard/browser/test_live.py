@@ -71,9 +71,11 @@ def test_every_move_appears_on_the_page(browser: Browser, processes: Processes) 
 
 def test_a_page_of_a_match_says_when_its_manager_is_gone(browser: Browser, processes: Processes) -> None:
     manager, address = begin(processes, "tic_tac_toe")
-    with opened(browser, f"{address}/") as league:
+    # A manager that is killed leaves requests without an answer.
+    killed = ("ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+    with opened(browser, f"{address}/", failures=killed) as league:
         expect(league.locator("#match-R1M1")).to_contain_text("being played", timeout=WATCHDOG_MS)
-        with opened(browser, f"{address}/match/R1M1") as page:
+        with opened(browser, f"{address}/match/R1M1", failures=killed) as page:
             expect(page.locator("#feed")).to_have_text("live", timeout=WATCHDOG_MS)
             manager.kill()
             expect(page.locator("#feed")).to_have_class("lost", timeout=WATCHDOG_MS)
