@@ -19,7 +19,7 @@ from league.events import EVENTS, Event, MatchRecordKept
 from league.machine import JournalHead
 from league.protocol.wire.strict_json import INT64_MAX
 from league.storage import damage, urls
-from league.storage.chain import StoredRow, digest_after, examine
+from league.storage.chain import StoredRow, digest_after
 from league.storage.journal import decode
 from league.storage.notices import JournalError
 from league.storage.transcripts import transcript
@@ -123,7 +123,7 @@ class JournalReader:
             yield row
 
     def _raw_rows(self, until: int = INT64_MAX) -> Iterator[StoredRow]:
-        query = "SELECT seq, entry, at, kind, body, digest FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+        query = f"SELECT {_COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         after = 0
         while rows := self._rows(query, (after, until, CHUNK)):
             yield from map(StoredRow._make, rows)
@@ -153,19 +153,38 @@ class JournalReader:
         return [event for event in events if getattr(event, "match_id", None) == match_id]
 
     def events_about(self, match_id: str) -> list[Event]:
-        """All events except those of other matches, and who was told of them; of these only what tells of players that
-        deviate, and the first, which shows whose journal it is."""
-        if not examine(self._raw_rows()).is_whole:
-            return list(self.events())  # it says what is wrong
-        of_matches = ", ".join(f"'{kind}'" for kind in _OF_MATCHES)
+        """All events except those of other matches, who was told of them, and ends of rounds. Of these only what tells
+        of players that deviate, the first, which shows whose journal it is, and the ends if the match was voided.
+
+        Each group that one of them is in is checked, except of rounds that were opened: nobody is shown what was
+        changed about the match, its league or its members.
+        """
         holds = self._tables.body_holds
+        is_voided = f"EXISTS (SELECT 1 FROM events WHERE kind = 'ResultVoided' AND {holds})"
         query = (
-            f"SELECT seq, body FROM events WHERE kind NOT IN ({of_matches}) OR {holds} "
+            f"SELECT seq, kind, body FROM events WHERE kind NOT IN ({_OF_MATCHES}, {_OF_ROUNDS}) "
+            f"OR (kind IN ({_OF_MATCHES}) AND {holds}) "
             f"OR (kind IN ('PlayerDeviated', 'MatchRecordKept') AND {holds}) "
-            f"OR seq = (SELECT min(seq) FROM events WHERE kind IN ({of_matches})) ORDER BY seq"
+            f"OR kind = 'RoundOpened' OR (kind = 'RoundFinished' AND {is_voided}) "
+            f"OR seq = (SELECT min(seq) FROM events WHERE kind IN ({_OF_MATCHES})) ORDER BY seq"
         )
-        rows = self._rows(query, (_names_match(match_id), b'"PlayerDeviated"'))
-        return [self._decode(seq, body) for seq, body in rows]
+        named = _names_match(match_id)
+        rows = self._rows(query, (named, b'"PlayerDeviated"', named))
+        checked = 0
+        for seq, kind, _ in rows:
+            if seq > checked and kind != "RoundOpened":
+                checked = self._check_group(seq)
+        return [self._decode(seq, body) for seq, _, body in rows]
+
+    def _check_group(self, seq: int) -> int:
+        """Check the digest of the group that an event is in, and return the number of the group's last event."""
+        head = self.head_at(seq - 1) or JournalHead(0, "")
+        end = "SELECT min(seq) FROM events WHERE seq >= ? AND length(digest) > 0"
+        query = f"SELECT {_COLUMNS} FROM events WHERE seq > ? AND seq <= ({end}) ORDER BY seq"
+        group = [StoredRow._make(row) for row in self._rows(query, (head.seq, seq))]
+        if not group or digest_after(bytes.fromhex(head.digest), [row[:-1] for row in group]) != group[-1].digest:
+            raise JournalError(self._tables.damaged(f"what follows event {head.seq} is not as it was written"))
+        return group[-1].seq
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
         """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
@@ -269,7 +288,14 @@ class JournalReader:
             raise JournalError(self._tables.damaged(f"event {seq} cannot be read: {error}")) from error
 
 
-_OF_MATCHES = [kind.__name__ for kind in EVENTS if {"match_id", "bulletins"} & {*kind.__struct_fields__}]
+def _kinds_with(*names: str) -> str:
+    """The kinds of events that have one of these fields, in SQL."""
+    return ", ".join(f"'{kind.__name__}'" for kind in EVENTS if not {*names}.isdisjoint(kind.__struct_fields__))
+
+
+_COLUMNS = "seq, entry, at, kind, body, digest"
+_OF_MATCHES = _kinds_with("match_id", "bulletins")
+_OF_ROUNDS = _kinds_with("round_id")
 
 
 def _names_match(match_id: str) -> bytes:

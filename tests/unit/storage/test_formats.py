@@ -342,7 +342,7 @@ def test_an_event_of_a_later_version_is_no_damage(tmp_path: Path, capsys: pytest
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TRIGGER events_are_never_changed")
         body = b'{"event": "OrderCarriedOut", "at": 1, "order": "an order of 9.0.0", "key": "k"}'
-        connection.execute("UPDATE events SET body = ? WHERE seq = 20", (body,))
+        connection.execute("UPDATE events SET body = ? WHERE kind = 'LeagueClosed'", (body,))
     with pytest.raises(JournalError, match="is damaged"):
         SqliteJournal(path, Notices())
     with closing(sqlite3.connect(path)) as connection, connection:
