@@ -16,8 +16,7 @@ from league.features.statistics.statistics_words import EXPLAINED
 from league.games.contract import Measure
 from league.hosting.manager.admin_api import LONGEST_KEY
 from league.hosting.manager.kept_secrets import LONGEST, SHORTEST
-from league.hosting.manager.order_table import ORDER_TABLE, WITH_SECRET, WITH_TARGET
-from league.manager.orders import ORDERS
+from league.order_table import ORDERS
 from league.protocol.conventions import Convention
 from scripts.tables import table
 
@@ -372,7 +371,7 @@ PAGES: tuple[Page, ...] = (
     Page("/metrics", "counters and times for Prometheus, as text", None, "all three roles"),
 )
 ORDERS_TOLD: Mapping[str, str] = {
-    row.name: f"{row.about}; `target` is {row.target}" if row.target else row.about for row in ORDER_TABLE
+    name: f"{row.about}; `target` is {row.target}" if row.target else row.about for name, row in ORDERS.items()
 }
 REFUSALS: Mapping[int, str] = {
     400: "the body is wrong: E003, E007, E008, E034, E035",
@@ -444,10 +443,10 @@ def get_operation(page: Page) -> Schema:
 
 def post_operation(order: str) -> Schema:
     body = {"type": "object", "properties": order_fields(order), "additionalProperties": False}
-    with_target = order in WITH_TARGET
+    with_target = bool(ORDERS[order].target)
     if with_target:
         body["required"] = ["target"]
-    if order in WITH_SECRET:
+    if ORDERS[order].with_secret:
         body["required"] = ["target", "secret"]
     return {
         "summary": ORDERS_TOLD[order],
@@ -462,10 +461,10 @@ def post_operation(order: str) -> Schema:
 
 def order_fields(order: str) -> Schema:
     key = {**or_null({**text(), "maxLength": LONGEST_KEY}), "description": "the same key again does nothing more"}
-    if order not in WITH_TARGET:
+    if not ORDERS[order].target:
         return {"key": key}
     fields = {"target": {**text(), "minLength": 1, "description": "what the order is about"}, "key": key}
-    if order in WITH_SECRET:
+    if ORDERS[order].with_secret:
         bounds = {"minLength": SHORTEST, "maxLength": LONGEST}
         fields["secret"] = {**text(), **bounds, "description": "the new secret, in visible ASCII characters"}
     return fields
@@ -528,7 +527,7 @@ the order is on disk:
 def markdown() -> str:
     """The page for people."""
     rows = ([f"`{page.path}`", page.told, page.who, shape_link(page.shape)] for page in PAGES)
-    told = ([f"`{order}`", "yes" if order in WITH_TARGET else "", ORDERS_TOLD[order]] for order in ORDERS)
+    told = ([f"`{order}`", "yes" if row.target else "", ORDERS_TOLD[order]] for order, row in ORDERS.items())
     refusals = "".join(f"| {status} | {told} |\n" for status, told in REFUSALS.items())
     return (
         f"{HEAD}## Pages\n\n{table(('path', 'shows', 'served by', 'shape'), rows)}"

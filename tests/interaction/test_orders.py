@@ -19,12 +19,12 @@ from league.cli.operating import operator
 from league.events import LeagueSettings
 from league.features.dashboard.dashboard_server import open_dashboard
 from league.hosting.manager.manager_api import other_pages
-from league.hosting.manager.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.letters import Speaker
 from league.machine import Entry
 from league.manager.league_manager import LeagueManager
-from league.manager.orders import ORDERS
+from league.manager.orders import HANDLERS
+from league.order_table import ORDERS
 from league.protocol.message.envelope import Reading
 from league.protocol.message.exchanges import Role
 from league.protocol.signing import tokens
@@ -253,7 +253,7 @@ async def test_callers_are_judged_as_at_mcp_and_by_the_token(raw: bytes, status:
 
 
 def test_the_table_of_orders_has_what_the_manager_obeys() -> None:
-    assert [row.name for row in ORDER_TABLE] == list(ORDERS)
+    assert list(ORDERS) == list(HANDLERS)
 
 
 # --- a new admin token ------------------------------------------------------------------------------------------------

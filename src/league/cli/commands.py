@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from league.order_table import PLAIN_ORDERS
 from league.rows import CommandRow, Feature
 
 FEATURE = Feature(
@@ -12,15 +13,7 @@ FEATURE = Feature(
         CommandRow("manager", "Play a league", "league.cli.manager_command"),
         CommandRow("referee", "Play a league", "league.cli.referee_command"),
         CommandRow("player", "Play a league", "league.cli.player_command"),
-        CommandRow("start", "Run a league", "league.cli.operating.operator"),
-        CommandRow("pause", "Run a league", "league.cli.operating.operator"),
-        CommandRow("resume", "Run a league", "league.cli.operating.operator"),
-        CommandRow("approve", "Run a league", "league.cli.operating.operator"),
-        CommandRow("reject", "Run a league", "league.cli.operating.operator"),
-        CommandRow("readmit", "Run a league", "league.cli.operating.operator"),
-        CommandRow("withdraw", "Run a league", "league.cli.operating.operator"),
-        CommandRow("replay-match", "Run a league", "league.cli.operating.operator"),
-        CommandRow("close", "Run a league", "league.cli.operating.operator"),
+        *(CommandRow(name, "Run a league", "league.cli.operating.operator") for name in PLAIN_ORDERS),
         CommandRow("rotate-token", "Run a league", "league.cli.operating.rotation"),
         CommandRow("backup", "Run a league", "league.cli.operating.backup"),
         CommandRow("migrate", "Run a league", "league.cli.operating.migrate"),

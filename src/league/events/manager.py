@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Raw, Struct, ValidationError, field, json, structs
 
 from league.events.base import AgentRole, AgentState, Event, Evidence, LeagueState, Status
+from league.order_table import Order
 from league.settings import LeagueSettings
 
 # --- members ----------------------------------------------------------------------------------------------------------
@@ -431,21 +432,8 @@ class LeagueReopened(Event, frozen=True, kw_only=True):
     """The operator has a match played again after the end, so there will be another end."""
 
 
-Order = Literal["start", "pause", "resume", "close", "approve", "reject", "readmit", "withdraw", "rotate-token"]
-"""The orders that need no event of their own."""
-
-
 class OrderCarriedOut(Event, frozen=True, kw_only=True):
-    """The operator's order is carried out. Orders that change a match have events of their own, with the same key.
-
-    start, pause, resume   the league
-    close                  the league: no match can be played again
-    approve                an applicant: its next registration, and only that one, is judged like any other
-    reject                 an applicant: its registrations fail, unless it is approved after all
-    readmit                a member: the next registration with its name is its own, wherever it comes from
-    withdraw               a player: its opponents win its open matches
-    rotate-token           `admin` or `enrolment`: a secret was replaced; both stand beside the events
-    """
+    """The operator's order is carried out. Orders that change a match have events of their own, with the same key."""
 
     order: Order
     target: str = ""

@@ -16,7 +16,6 @@ PUBLIC = (
     "manager.kept_secrets",
     "manager.manager_api",
     "manager.managers",
-    "manager.order_table",
     "member.players",
     "member.referees",
     "serving",

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from league import events
 from league.events import Event
 from league.hosting.author import authors
+from league.order_table import ORDERS
 from league.protocol.versions import KIT_LEAGUE, is_of_kit
 from league.terminal import console
 from league.terminal.display import Style, paint
@@ -336,24 +337,12 @@ REFUSALS: Mapping[type[Event], Sentence] = {
 """The sentences that a manager prints even if it is quiet: about refused requests, agents that cannot play as
 they are, and agents that claim one name."""
 
-ORDERS: Mapping[str, str] = {
-    "pause": "the league is paused",
-    "resume": "the league goes on: by the operator's order",
-    "close": "the league is closed",
-    "approve": "{} is approved",
-    "reject": "{} is rejected",
-    "readmit": "{} may come back from any address; it is started with the name it had",
-    "withdraw": "{} is withdrawn",
-    "rotate-token": "the operator replaced a secret ({}): the old one is refused",
-}
-"""What is said of an order and its target. The start needs no words: the league says what it begins with."""
-
 
 def _carried_out(manager: LeagueManager, event: events.OrderCarriedOut) -> str:
     target = event.target
     if target in manager.ledger.roster.members:
         target = _member(manager, target)
-    return ORDERS.get(event.order, "").format(target)
+    return ORDERS[event.order].narrated.format(target)
 
 
 MANAGER: Mapping[type[Event], Sentence] = {

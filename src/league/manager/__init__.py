@@ -7,7 +7,6 @@ touches nothing but its own state, and that by events alone.
 PUBLIC = (
     "league_manager",
     "members.secret_rotation",
-    "orders",
     "season.address_reports",
     "season.rounds",
     "season.standings",

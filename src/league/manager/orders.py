@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from league.events import MatchUnparked, Order, OrderCarriedOut, ResultVoided
+from league.events import MatchUnparked, OrderCarriedOut, ResultVoided
 from league.machine import Acknowledged, Letter, Operate
 from league.manager.manager_context import ManagerPart
 from league.manager.members.secret_rotation import ROTATABLE, is_retired, replacement
 from league.manager.season.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.manager.staffing.assignments import Assignments
 from league.manager.state.roster import Applicant
+from league.order_table import ORDERS, Order
 from league.protocol.errors import PeerError
 
 
@@ -37,7 +38,7 @@ class OperatorOrders(ManagerPart):
             )
         # An operator whose connection broke sends the order again: it is carried out once and acknowledged twice.
         if done is None:
-            handler = ORDERS.get(order.order)
+            handler = HANDLERS.get(order.order)
             if handler is None:
                 raise PeerError(
                     "E023",
@@ -208,7 +209,7 @@ def _only_one(applicants: Sequence[Applicant], order: Operate, reason: str) -> A
     return applicants[0]
 
 
-ORDERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
+HANDLERS: Mapping[str, Callable[[OperatorOrders, Operate, float], None]] = {
     "start": OperatorOrders._start,
     "pause": OperatorOrders._pause,
     "resume": OperatorOrders._resume,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from league.cli.source import add_operator_options
-from league.hosting.manager.order_table import ORDER_TABLE, OrderRow
+from league.order_table import PLAIN_ORDERS, OrderRow
 from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 
 if TYPE_CHECKING:
@@ -24,30 +24,26 @@ LOOK_AGAIN_S = 1.0
 """The pause before another look at an agent that did not answer: the manager probes it again after 2 seconds."""
 PAUSES_S = (1.0, 2.0)
 """Pauses before another try, if the manager answers that it cannot take orders now."""
+TOKEN = "The order needs the manager's admin token, which is never given on the command line."
+
+
+def help_of(row: OrderRow) -> str:
+    """Examples and notes for the help of an order's command."""
+    return examples(*row.examples, note=row.note + TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class OrderCommand:
-    """An order as a command. `done` is printed when the order was carried out.
+    """An order as a command. With `finds_all`, several targets may be given, or --all, and it finds them."""
 
-    With `finds_all`, several targets may be given, or --all, and it finds them.
-    """
-
+    name: str
     row: OrderRow
-    done: str
-    examples: tuple[str, ...]
-    note: str = ""
-    finds_all: Callable[[Pages], list[str]] | None = None
-    objections: Callable[[Pages], list[str]] | None = None
+    finds_all: Callable[[Pages], list[str]] | None
+    objections: Callable[[Pages], list[str]] | None
     """Finds reasons not to give the order. With --anyway it is given all the same."""
 
-    @property
-    def name(self) -> str:
-        return self.row.name
-
     def command(self) -> Command:
-        text = examples(*self.examples, note=self.note + TOKEN)
-        return Command(self.name, f"operator: {self.row.about}", text, self.configure, self.run)
+        return Command(self.name, f"operator: {self.row.about}", help_of(self.row), self.configure, self.run)
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         if self.finds_all is not None:
@@ -71,7 +67,7 @@ class OrderCommand:
             if self.objections is not None:
                 self._weigh(self.objections, pages, args.anyway)
             answer = give(pages, self.name, target, token)
-        print_result(args.json, answer, [self.done.format(target=target)])
+        print_result(args.json, answer, [self.row.done.format(target)])
         return 0
 
     def _weigh(self, look: Callable[[Pages], list[str]], pages: Pages, anyway: bool) -> None:
@@ -107,7 +103,7 @@ class OrderCommand:
                 answers.append(give(pages, self.name, target, token))
             except CommandError as error:
                 failures[target] = str(error)
-        lines = [self.done.format(target=answer["target"]) for answer in answers]
+        lines = [self.row.done.format(answer["target"]) for answer in answers]
         # With --json the failures are part of the document, otherwise they become the error.
         if as_json or not failures:
             document = {"order": self.name, "done": answers, "failed": failures}
@@ -146,66 +142,12 @@ def _waiting(pages: Pages) -> list[str]:
     return [applicant["applicant_id"] for applicant in pages.json("/api/agents")["applicants"]]
 
 
-HERE = "--manager http://127.0.0.1:8000 --state league-data/my_league"
-TOKEN = "The order needs the manager's admin token, which is never given on the command line."
-_ROWS = {row.name: row for row in ORDER_TABLE}
-ORDERS = (
-    OrderCommand(
-        _ROWS["start"],
-        "The league starts.",
-        ("league start", "league start --anyway", f"league start {HERE}"),
-        "All agents are probed every 5 seconds until then. If one does not answer, waits for approval, or has\n"
-        "not registered since its approval, the command says which and why; --anyway starts the league all the same.\n",
-        objections=_missing_agents,
-    ),
-    OrderCommand(
-        _ROWS["pause"],
-        "The league is paused: running matches finish, but no new ones start.",
-        ("league pause", "LEAGUE_ADMIN_TOKEN=... league pause --manager http://127.0.0.1:8000"),
-    ),
-    OrderCommand(_ROWS["resume"], "The league goes on.", ("league resume", f"league resume {HERE}")),
-    OrderCommand(
-        _ROWS["approve"],
-        "{target} is approved: its next registration is accepted.",
-        (
-            "league approve A01 A02",
-            'league approve "Ann\'s player" --state league-data/my_league',
-            "league approve --all",
-        ),
-        "`league agents` shows which agents wait. An approved agent becomes a member when it registers again.\n",
-        finds_all=_waiting,
-    ),
-    OrderCommand(
-        _ROWS["reject"],
-        "{target} is rejected: its next registration is refused.",
-        ("league reject A01 A02", "league reject --all"),
-        "`league agents` shows rejected agents; `league approve` lets one in after all.\n",
-        finds_all=_waiting,
-    ),
-    OrderCommand(
-        _ROWS["readmit"],
-        "{target} may come back from any address: start it with the name it had.",
-        ("league readmit P07", 'league readmit "Ann\'s player" --state league-data/my_league'),
-        "The next registration with this name counts as this agent, so tell its owner to start it now.\n"
-        "It keeps its id, points and matches; the tokens of its old registration stop working.\n",
-    ),
-    OrderCommand(
-        _ROWS["withdraw"],
-        "{target} is withdrawn: its open matches are won by its opponents.",
-        ("league withdraw P02", f"league withdraw P02 {HERE}"),
-        "Its results stand; the matches it has not finished are won by its opponents.\n",
-    ),
-    OrderCommand(
-        _ROWS["replay-match"],
-        "{target} is played again.",
-        ("league replay-match R1M1", f"league replay-match R1M1 {HERE}"),
-        "Nothing is erased: the void result stays in the journal. A parked match gets three more attempts.\n"
-        "This also works after the end, until the league is closed. Agents that have stopped must be started again,\n"
-        "without the journal of the finished league, and a referee with the enrolment key (--state DIR).\n",
-    ),
-    OrderCommand(_ROWS["close"], "The league is closed: its table is final.", ("league close", f"league close {HERE}")),
+FINDS_ALL = {"approve": _waiting, "reject": _waiting}
+OBJECTIONS = {"start": _missing_agents}
+COMMANDS = tuple(
+    OrderCommand(name, row, finds_all=FINDS_ALL.get(name), objections=OBJECTIONS.get(name)).command()
+    for name, row in PLAIN_ORDERS.items()
 )
-COMMANDS = tuple(order.command() for order in ORDERS)
 
 
 def admin_token(state: str | None, pages: Pages) -> str:

@@ -17,9 +17,10 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from league.cli.operating.operator import TOKEN, admin_token, give, usual_folder
+from league.cli.operating.operator import admin_token, give, help_of, usual_folder
 from league.cli.source import add_operator_options, journal_errors
-from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_result
+from league.order_table import ORDERS
+from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
 
 if TYPE_CHECKING:
     from league.cli.pages import Pages
@@ -141,20 +142,4 @@ def _league_in(journal: KeptJournal) -> LeagueCreated:
     return first
 
 
-COMMANDS = (
-    Command(
-        ORDER,
-        "operator: replace the admin token or the enrolment key",
-        examples(
-            "league rotate-token --state league-data/my_league",
-            "league rotate-token enrolment",
-            "league rotate-token --journal league-data/my_league/journal.db",
-            note="The old secret is refused as soon as the command has ended. Agents that are registered stay\n"
-            "members, with their own tokens. The new secret is in the journal, and in a file that only you can read:\n"
-            "in --state DIR, or in the folder with the league's name. Referees on the manager's machine find a new\n"
-            f"enrolment key by themselves; give it to others that have yet to register.\n{TOKEN}",
-        ),
-        _configure,
-        _rotate,
-    ),
-)
+COMMANDS = (Command(ORDER, f"operator: {ORDERS[ORDER].about}", help_of(ORDERS[ORDER]), _configure, _rotate),)

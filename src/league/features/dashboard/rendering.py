@@ -20,6 +20,7 @@ from markupsafe import Markup
 from league.features.dashboard.sections import Parts, section_rows
 from league.features.dashboard.views.charts import points_chart
 from league.features.dashboard.views.league_view import FormMark, LeagueView
+from league.order_table import PLAIN_ORDERS
 from league.protocol.safe_text import steady, without_tokens
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Renderer:
                 pieces = [self.part(name, data) for data in part.values()]
                 lists[name] = pieces
         template = self._template("league.html")
-        return template.render(view=view, lists=lists, position=position)
+        return template.render(view=view, lists=lists, position=position, orders=PLAIN_ORDERS)
 
     def match(self, page: MatchPage, position: str = "") -> str:
         template = self._template("match.html")

@@ -14,11 +14,10 @@ from uuid import uuid4
 import msgspec
 
 from league.hosting.manager.kept_secrets import LONGEST, ROTATABLE, SHORTEST, is_well_formed
-from league.hosting.manager.order_table import WITH_SECRET, WITH_TARGET
 from league.hosting.serving import HostedAgent
 from league.machine import Operate
 from league.manager.league_manager import LeagueManager
-from league.manager.orders import ORDERS
+from league.order_table import ORDERS
 from league.protocol.errors import PeerError
 from league.protocol.wire import strict_json
 from league.terminal import CommandError, console
@@ -89,7 +88,7 @@ async def carry_out(host: HostedAgent, order: Operate) -> dict[str, str | None]:
     answering = await host.running.operate(order)
     if isinstance(answering.content, PeerError):
         raise answering.content
-    if order.order in WITH_SECRET:
+    if ORDERS[order.order].with_secret:
         await asyncio.to_thread(_keep_file, host, order.target)
     return {
         "order": order.order,
@@ -123,20 +122,21 @@ def _document(headers: Mapping[bytes, bytes], body: bytes) -> Mapping[str, Any]:
 
 def read_order(order: str, document: Mapping[str, Any]) -> Operate:
     """Read the fields of an order; PeerError if they do not fit it. Any: third-party JSON."""
+    row = ORDERS[order]
     fields = FIELDS
-    if order in WITH_SECRET:
+    if row.with_secret:
         fields = (*FIELDS, SECRET)
     for name in document:
         if name not in fields:
             raise PeerError("E008", f"this order has no field {name[:80]!r}; it has {' and '.join(fields)}")
     target = _text(document, "target")
     key = _text(document, "key")
-    if order in WITH_TARGET and not target:
+    if row.target and not target:
         raise PeerError("E003", f"target is missing: {order} needs one")
-    if order not in WITH_TARGET and target:
+    if target and not row.target:
         raise PeerError("E008", f"{order} takes no target")
     secret = _text(document, SECRET)
-    if order in WITH_SECRET and not is_well_formed(secret):
+    if row.with_secret and not is_well_formed(secret):
         raise PeerError("E008", f"secret must have {SHORTEST} to {LONGEST} visible ASCII characters")
     if len(key) > LONGEST_KEY:
         raise PeerError("E008", f"key has more than {LONGEST_KEY} characters")

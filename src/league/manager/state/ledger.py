@@ -29,6 +29,7 @@ from league.events import Event, LeagueSettings, LeagueState
 from league.games import registry
 from league.manager.season.standings import Decided, StandingsTable
 from league.manager.state.roster import Member, Roster
+from league.order_table import Order
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 from league.protocol.message.experiment import Provenance, said
@@ -782,7 +783,7 @@ class Ledger(Struct):
         """Do nothing: secrets stand beside the events."""
 
 
-ORDERS: Mapping[events.Order, Callable[[Ledger, str], None]] = {
+ORDERS: Mapping[Order, Callable[[Ledger, str], None]] = {
     "start": Ledger._start,
     "pause": Ledger._pause,
     "resume": Ledger._resume,

@@ -40,10 +40,10 @@ from league.hosting import specification
 from league.hosting.background import live_document
 from league.hosting.manager import admin_api
 from league.hosting.manager.manager_api import match_page
-from league.hosting.manager.order_table import ORDER_TABLE
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
+from league.order_table import PLAIN_ORDERS
 from league.protocol import timestamps
 from league.protocol.errors import PeerError
 from league.protocol.safe_text import printable
@@ -170,18 +170,16 @@ class LeagueOffer:
 
     def _orders(self) -> Sequence[ToolRow]:
         rows = []
-        for order in ORDER_TABLE:
-            if order.with_secret:
-                continue  # a secret must not become part of a conversation
+        for name, order in PLAIN_ORDERS.items():
             schema = taking(key=_KEY)
             if order.target:
                 schema = taking("target", target=string(order.target), key=_KEY)
             row = ToolRow(
-                f"operator_{order.name.replace('-', '_')}",
-                f"Operator: {order.name.replace('-', ' ')}",
+                f"operator_{name.replace('-', '_')}",
+                f"Operator: {name.replace('-', ' ')}",
                 f"Orders the manager to {order.about}.",
                 schema,
-                partial(self._order, order.name),
+                partial(self._order, name),
                 destructive=order.is_destructive,
                 for_operator=True,
             )
