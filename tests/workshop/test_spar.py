@@ -203,13 +203,47 @@ def test_an_error_in_the_code_of_a_player_is_called_one(processes: Processes) ->
     assert "CONNECTION_ERROR" not in player.output
 
 
-def test_a_registered_player_lets_nobody_else_speak_to_it(processes: Processes) -> None:
-    manager = processes.manager(players=2)
-    player = processes.players(manager, "registered", time_scale=SCALE)
+def test_a_registered_player_lets_nobody_else_speak_to_it_and_a_copy_spars(processes: Processes) -> None:
+    file = processes.folder / "dropper.py"
+    file.write_text(PLAYERS.replace("PLAYING", "Dropper"), "utf-8")
+    manager = processes.manager(players=2, game="connect_four")
+    player = processes.script(file, manager=manager.endpoint)
     player.said("registered as P01")
     ended = processes.run("spar", player.endpoint)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == f"league spar: {player.endpoint} {REGISTERED}\n"
+    status, document = sparred(processes, f"{file}:Dropper", "--matches", "2")
+    assert (status, document["played"], document["technical_losses"]) == (0, 2, 0)
+    assert (document["player"], document["game_type"]) == (f"{file}:Dropper", "connect_four")
+    assert player.stop() == 0
+    assert "won" not in player.output
+    assert "lost" not in player.output
+    assert manager.output.count(" registered, at ") == 1
+
+
+def test_the_copy_of_a_player_shows_its_author_what_fails(processes: Processes) -> None:
+    file = processes.folder / "raiser.py"
+    file.write_text(PLAYERS.replace("PLAYING", "Raiser"), "utf-8")
+    ended = processes.run("spar", f"{file}:Raiser", "--matches", "1", "--time-scale", str(SCALE))
+    assert ended.returncode == 1
+    assert "1/1  technical loss: its code raised ValueError at the call for a choice" in ended.stdout
+    assert 'raise ValueError("boom")' in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("player", "complaint"),
+    [
+        ("raiser.py", "name its class, too: raiser.py:Dropper or raiser.py:Raiser"),
+        ("raiser.py:Riser", "raiser.py has no class 'Riser'"),
+        ("raiser.py:Raiser --game nim", "there is no game 'nim'"),
+    ],
+)
+def test_a_copy_that_cannot_be_made_is_told_at_once(processes: Processes, player: str, complaint: str) -> None:
+    file = processes.folder / "raiser.py"
+    file.write_text(PLAYERS.replace("PLAYING", "Raiser"), "utf-8")
+    ended = processes.run("spar", *player.split())
+    assert ended.returncode != 0
+    assert complaint in ended.stderr
 
 
 def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:

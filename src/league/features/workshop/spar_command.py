@@ -21,26 +21,31 @@ examples:
   league spar http://127.0.0.1:8101
   league spar http://127.0.0.1:8101/mcp --against frequency,mirror --matches 50
   league spar http://127.0.0.1:8101/mcp --move-seconds 5 --journal friendly.db
+  league spar ./first.py:First
 
-Only the player has to be running: you need no league, no manager and no registration. A registered player listens
-only to the referees of its league: start a second one to spar with, with --manager http://127.0.0.1:9. This command
-runs a referee and the opponents itself, with the rules and time limits of a league. The player hears about these
-matches only. Opponents have the same names as for `league player --strategy`. After two technical losses in a row the
-remaining matches are not played.
+Only the player has to be running: you need no league, no manager and no registration. A player that is registered
+listens only to the referees of its league. Name its class instead of its address, and a copy of it plays here, at any
+time and without a trace in its league. This command runs a referee and the opponents itself, with the rules and time
+limits of a league. The player hears about these matches only. Opponents have the same names as for `league player
+--strategy`. After two technical losses in a row the remaining matches are not played.
 
 exit status: 0 if all matches were played without a technical loss of the player, 1 if not, 2 for wrong usage or if
 nobody listens at the address"""
 JOURNAL = "sparring.db"
 REGISTERED = (
-    "is registered, so it listens only to the referees of its league; start a second one with --manager "
-    "http://127.0.0.1:9, where nobody answers, and spar with that"
+    "is registered, so it listens only to the referees of its league; spar with a copy of it by naming its class, as "
+    "in league spar ./first.py:First"
 )
 LEAST_NUMBER = 0.01
 LARGEST_NUMBER = 1e6
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the player's address; /mcp is added if it has no path")
+    parser.add_argument(
+        "player",
+        metavar="PLAYER",
+        help="its address (/mcp is added if it has no path), or ./file.py:Class or module:Class to spar with a copy",
+    )
     parser.add_argument(
         "--against",
         metavar="NAME",
@@ -94,9 +99,13 @@ def run(args: argparse.Namespace) -> int:
     from league.features.workshop.sparring import player_endpoint
     from league.hosting.serving import run_loop
 
-    endpoint = player_endpoint(args.url)
-    named_game = _game_of(endpoint)
-    args.game = args.game or named_game
+    copy = None
+    if _is_code(args.player):
+        copy = _copy(args)
+    else:
+        args.player = player_endpoint(args.player)
+        named_game = _game_of(args.player)
+        args.game = args.game or named_game
     entrants = _entrants(args.against)
     _check(args)
     # The report is made from a journal, so there is one even if nobody wants to keep it.
@@ -105,11 +114,28 @@ def run(args: argparse.Namespace) -> int:
         if args.journal:
             _require_new(args.journal)
             journal = args.journal
-        plan = _plan(args, endpoint, entrants, journal)
+        plan = _plan(args, copy, entrants, journal)
         return run_loop(partial(play, plan, args.journal, args.json))
 
 
 # --- reading the arguments --------------------------------------------------------------------------------------------
+
+
+def _is_code(player: str) -> bool:
+    """True if this names a player's code, and False if it is an address."""
+    _, colon, name = player.rpartition(":")
+    return player.endswith(".py") or bool(colon and name.isidentifier())
+
+
+def _copy(args: argparse.Namespace) -> Entrant:
+    """Make a player of the code that was named, for its own game unless the command names one."""
+    from league.hosting.member.players import USUAL_GAME, check_code, load, refuse_unplayable
+
+    copy = load(args.player)
+    check_code(copy)
+    args.game = args.game or next(iter(copy.games), USUAL_GAME)
+    refuse_unplayable(copy, args.game)
+    return copy
 
 
 def _game_of(endpoint: str) -> str:
@@ -169,12 +195,17 @@ def _require_new(location: str) -> None:
         raise CommandError(f"{place} exists already; friendly matches need a new journal")
 
 
-def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...], journal: str) -> SparringPlan:
+def _plan(
+    args: argparse.Namespace,
+    copy: Entrant | None,
+    entrants: tuple[Entrant, ...],
+    journal: str,
+) -> SparringPlan:
     from league.features.workshop.sparring import SparringPlan
     from league.features.workshop.sparring_manager import GUEST_ID, Fixtures, first_number, opponent_ids
     from league.machine import Address
 
-    guest = Address(args.id or GUEST_ID, endpoint)
+    guest = Address(args.id or GUEST_ID, args.player)
     opponents = opponent_ids(len(entrants))
     if guest.agent_id in opponents:
         raise CommandError(f"--id: {guest.agent_id} is the id of an opponent here", USAGE)
@@ -195,6 +226,7 @@ def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...]
         seed=args.seed,
         host=args.host,
         time_scale=args.time_scale,
+        copy=copy,
     )
 
 

@@ -18,7 +18,7 @@ from league.features.workshop.sparring_matches import FriendlyMatch, Timing, fri
 from league.features.workshop.sparring_report import SparringFinding, SparringReport, Summary, report
 from league.reading.journals import Journals, RefereeJournal, read_journals
 from league.storage.notices import JournalError
-from league.terminal import CommandError, print_lines, print_result
+from league.terminal import CommandError, console, print_result
 from league.terminal import tables as terminal
 
 INTERRUPTED = 130
@@ -42,6 +42,7 @@ async def play(plan: SparringPlan, kept_at: str | None, as_json: bool, stop: asy
     # With --json nothing but the document is printed.
     watcher = SparringWatcher() if as_json else MatchPrinter(plan)
     manager = await spar(plan, watcher, stop)
+    console.flush()
     outcome = SparringOutcome(plan, kept_at, _ending(manager), _report(plan))
     lines = (terminal.plain(line) for line in _lines(outcome))
     print_result(as_json, _document(outcome), lines)
@@ -103,14 +104,14 @@ class MatchPrinter(SparringWatcher):
         plan = self._plan
         opponents = ", ".join(entrant.title for entrant in plan.entrants)
         matches = terminal.counted(plan.fixtures.matches, "friendly match")
-        _print_line(f"{matches} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {opponents}")
+        _say(f"{matches} of {plan.fixtures.game_type}: {plan.guest.endpoint} against {opponents}")
         if findings:
-            _print_line(findings)
+            _say(findings)
 
     def happened(self, event: Event) -> None:
         trouble = trouble_in(event, self._plan.guest.agent_id)
         if trouble is not None:
-            _print_line(f"    {trouble}")
+            _say(f"    {trouble}")
 
     def ended(self, place: int, events: Sequence[Event]) -> None:
         guest_id = self._plan.guest.agent_id
@@ -120,11 +121,12 @@ class MatchPrinter(SparringWatcher):
         match = friendly_match(facts, guest_id)
         total = self._plan.fixtures.matches
         width = len(str(total))
-        _print_line(f"{place:>{width}}/{total}  {_match_line(match)}")
+        _say(f"{place:>{width}}/{total}  {_match_line(match)}")
 
 
-def _print_line(line: str) -> None:
-    print_lines([terminal.plain(line)])
+def _say(line: str) -> None:
+    # A copy of a player complains through the same queue.
+    console.say(terminal.plain(line))
 
 
 def _match_line(match: FriendlyMatch) -> str:
