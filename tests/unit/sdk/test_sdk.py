@@ -18,7 +18,7 @@ import pytest
 from msgspec import structs
 
 import league
-from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Round, Turn, serve
+from league import ChooseParityCall, GameMoveCall, Parity, PastMatch, Player, Round, Standings, Turn, serve
 from league.cli.main import main
 from league.hosting.author import author_checks, authors
 from league.hosting.author.author_code import Raised, ask_author
@@ -192,17 +192,6 @@ def test_mistakes_are_told_at_the_start() -> None:
         def __init__(self, name: str) -> None:
             super().__init__(name)
 
-    class Blocks(Player):
-        async def move(self, turn: Turn) -> str:
-            time.sleep(1)  # noqa: ASYNC251 - the mistake
-            return turn.options[0]
-
-        async def on_match_over(self, match: PastMatch) -> None:
-            nap(1)  # noqa: ASYNC251 - the mistake
-
-        async def on_round(self, announced: Round) -> None:
-            await asyncio.sleep(time.time())
-
     class Rounds(Mover):
         def round(self, number: float) -> int:  # type: ignore[override]  # the mistake
             return int(number + 0.5)
@@ -221,7 +210,41 @@ def test_mistakes_are_told_at_the_start() -> None:
         "LosesName.__init__ drops the name that it gets; write super().__init__(name) in it"
     ]
     assert warnings(KeepsName("Kept")) == []
-    assert warnings(Blocks()) == [f"Blocks.{name} {author_checks.BLOCKS}" for name in ("move", "on_match_over")]
+
+
+def doze() -> None:
+    nap(1)
+
+
+def test_an_async_method_that_blocks_is_told_at_the_start() -> None:
+    class Blocks(Player):
+        async def move(self, turn: Turn) -> str:
+            time.sleep(1)  # noqa: ASYNC251 - the mistake
+            return turn.options[0]
+
+        async def on_match_over(self, match: PastMatch) -> None:
+            nap(1)  # noqa: ASYNC251 - the mistake
+
+        async def on_standings(self, standings: Standings) -> None:
+            await self.think()
+
+        async def think(self) -> None:
+            self.ponder()
+
+        def ponder(self) -> None:
+            doze()
+
+        async def on_round(self, announced: Round) -> None:
+            def later() -> None:
+                nap(1)
+
+            await asyncio.sleep(time.time())
+            await asyncio.to_thread(self.ponder)
+            await asyncio.to_thread(later)
+            await asyncio.to_thread(lambda seconds: nap(seconds), 1)
+
+    blocking = ("move", "on_match_over", "on_standings", "think")
+    assert warnings(Blocks()) == [f"Blocks.{name} {author_checks.BLOCKS}" for name in blocking]
 
 
 def test_what_a_player_says_of_itself_is_said_of_it() -> None:

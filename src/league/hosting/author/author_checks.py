@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import dis
+import ast
 import inspect
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from league.terminal import CommandError, did_you_mean
@@ -30,13 +32,15 @@ def check(player: object, base: type, to_write: Sequence[str]) -> list[str]:
     return [
         *_misspelt(title, [name for name in added if not hasattr(base, name)], unwritten),
         *_lost_name(player),
-        *(f"{title}.{name} {BLOCKS}" for name, method in added.items() if _blocks(method)),
+        *(f"{title}.{name} {BLOCKS}" for name, method in added.items() if _blocks(method, type(player))),
     ]
 
 
 SET_BY_US = ("history", "round", "standings")
 """The attributes of a player that the league sets while it plays."""
-BLOCKS = "is async and calls time.sleep, which stops the whole player; write await asyncio.sleep(…)"
+BLOCKS = (
+    "is async and calls time.sleep, itself or in a helper, which stops the whole player; write await asyncio.sleep(…)"
+)
 
 
 def _added_by_author(cls: type, base: type) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -78,13 +82,45 @@ def _lost_name(player: Any) -> Iterator[str]:
         yield f"{title}.__init__ drops the name that it gets; write super().__init__(name) in it"
 
 
-def _blocks(method: object) -> bool:
-    """True if an `async` method calls time.sleep."""
-    if not inspect.iscoroutinefunction(method) or not inspect.isfunction(method):
+def _blocks(method: object, cls: type) -> bool:
+    """True if an `async` method calls time.sleep, itself or in functions beside it."""
+    if not isinstance(method, FunctionType) or not inspect.iscoroutinefunction(method):
         return False
-    names = method.__globals__
-    for first, second in pairwise(dis.get_instructions(method)):
-        value = names.get(first.argval) if first.opname == "LOAD_GLOBAL" else None
-        if value is time.sleep or (value is time and second.argval == "sleep"):
-            return True
+    folder = Path(method.__code__.co_filename).parent
+    found = [method]
+    for function in found:
+        for called in _called_in(function, cls):
+            if called is time.sleep:
+                return True
+            is_new = isinstance(called, FunctionType) and called not in found
+            # Functions of libraries are not the author's to change.
+            if is_new and Path(called.__code__.co_filename).parent == folder:
+                found.append(called)
     return False
+
+
+def _called_in(function: FunctionType, cls: type) -> Iterator[Any]:
+    """What a function calls, as far as its text tells: helpers by name, methods of `self`, functions of modules."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        body = ast.parse(source).body[0]
+    except (OSError, SyntaxError):
+        return  # it was typed at a prompt, or is part of a longer statement
+    for call in _calls(body):
+        name = call.func
+        if isinstance(name, ast.Name):
+            yield function.__globals__.get(name.id)
+        elif isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
+            owner = name.value.id
+            holder = cls if owner == "self" else function.__globals__.get(owner)
+            member = inspect.getattr_static(holder, name.attr, None)
+            yield getattr(member, "__func__", member)
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls in a function, but not those in functions that are defined in it: these may run in a thread."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _calls(child)
