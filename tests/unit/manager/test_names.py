@@ -117,6 +117,7 @@ def test_a_name_whose_holder_is_silent_is_refused_and_the_answer_says_what_to_do
     league.register("player", 1, display_name="Bot")
     reason = str(plain(league.register("player", 2, display_name="Bot"))["reason"])
     assert "choose another one (--name)" in reason
+    assert "only if that was you yourself" in reason
     assert "league readmit P01" in reason
     strict = Managed(players=4, profile="strict")
     strict.holders_answer = True

@@ -721,11 +721,11 @@ def _response(role: AgentRole, agent_id: str | None, fields: dict[str, Any]) -> 
 
 
 def _how_to_come_back(member: Member) -> str:
-    """Tell an applicant with the name of a member how to come back as that member."""
+    """Tell an applicant with the name of a member how to come back as that member, if it is the same player."""
     return (
-        f"this name is that of {member.agent_id}, at {member.endpoint}: to come back as {member.agent_id}, "
-        "start again at that endpoint or with the journal that holds its token, or ask the operator for "
-        f"league readmit {member.agent_id}"
+        f"this name is that of {member.agent_id}, at {member.endpoint}; only if that was you yourself, come back as "
+        f"{member.agent_id}: start again at that endpoint or with the journal that holds its token, or ask the "
+        f"operator for league readmit {member.agent_id}"
     )
 
 
