@@ -651,9 +651,9 @@ BUGS = (
     ),
     Bug(
         "a match that the manager decided is decided again",
-        "manager/season/scoring.py",
-        "            self.assignments.forget_match(match.match_id)\n            self.draws.decide(match, now)\n",
-        "            self.draws.decide(match, now)\n",
+        "manager/league_manager.py",
+        "LEAVING_PLAY = (ResultAccepted, WalkoverDecided, MatchLost)\n",
+        "LEAVING_PLAY = (WalkoverDecided, MatchLost)\n",
         stateful="../unit/manager/test_draws.py",
     ),
     Bug(

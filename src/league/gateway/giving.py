@@ -8,10 +8,10 @@ tried one after the other, until a match is reported:
         └──▶ refused: the next way at once; unreadable: the next way, if no report comes in time
     polled: the referee asked for its matches, and so has them; nothing else is tried
 
-Only this file changes the state of a `Gift`; `manager/staffing/dispatch.py` owns the dispatch that it belongs to. What
-must never happen: a referee is started again while it may be playing. A referee that acknowledged an announcement in
-the documents' words therefore gets the time of a whole match before another way is tried, and after a restart every
-referee that is given its matches one by one gets the time to report them first. Nothing is tried with our own referees.
+`manager/staffing/dispatch.py` owns the dispatches; only this file says in which way one is given. What must never
+happen: a referee is started again while it may be playing. A referee that acknowledged an announcement in the
+documents' words therefore gets the time of a whole match before another way is tried, and after a restart every referee
+that is given its matches one by one gets the time to report them first. Nothing is tried with our own referees.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
-
-from msgspec import Struct
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.calling.line import PLAIN, Line, Purpose
@@ -53,29 +51,14 @@ NAMED_MANAGER: Final = f"{MANAGER}:LM01"
 """The manager with an id, as the documents' "type:id" has it (R-45)."""
 
 
-class Gift(Struct, eq=False):
-    """A dispatch, with the ways in which it is given."""
-
-    dispatch: Dispatch
-    method: str
-    """The way in which it is being given, or was at last."""
-    untried: list[str]
-    acknowledged_method: str = ""
-    """The last way that was acknowledged: a report is owed to it."""
-    acknowledgements: int = 0
-    is_told: bool = False
-    """True if the operator was told that the referee refuses it in every way."""
-
-
 class GatewayGiving:
-    """The gifts of one manager, and the habits of the referees that get them."""
+    """Gives the matches of one manager, and knows the habits of the referees that get them."""
 
     def __init__(self, dispatches: Dispatches) -> None:
         self._dispatches = dispatches
         self._context = dispatches.context
         self._leases = dispatches.leases
         self._ledger = dispatches.context.ledger
-        self._gifts: dict[str, Gift] = {}
         self._polling: set[str] = set()
         self._patience_s: dict[str, float] = {}
         """How long a referee gets that once was slow to report."""
@@ -91,19 +74,19 @@ class GatewayGiving:
         methods = self._methods(referee)
         first = methods[0]
         for dispatch in dispatches:
-            self._gifts[dispatch.match.match_id] = Gift(dispatch, first, methods[1:])
+            dispatch.method = first
+            dispatch.untried = methods[1:]
         if first == ANNOUNCED:
             return False
         for dispatch in dispatches:
-            gift = self._gifts[dispatch.match.match_id]
             if again:
                 # The referee might play this match twice: it gets the time to report first.
-                gift.untried = methods
+                dispatch.untried = list(methods)
                 dispatch.is_under_way = False
                 dispatch.may_have_arrived = True
-                self._await_report(gift, now)
+                self._await_report(dispatch, now)
             else:
-                self._start(gift, now)
+                self._start(dispatch, now)
         return True
 
     def _methods(self, referee: Member) -> list[str]:
@@ -113,10 +96,6 @@ class GatewayGiving:
         if referee.as_referee.dispatch_method in ("", ANNOUNCED):
             return list(METHODS)
         return sorted(METHODS, key=lambda method: method != referee.as_referee.dispatch_method)
-
-    def forget_match(self, match_id: str) -> None:
-        self._gifts.pop(match_id, None)
-        self._context.timers.clear(("dispatch", match_id))
 
     def taken_away(self, referee_id: str) -> None:
         self._polling.discard(referee_id)
@@ -130,32 +109,26 @@ class GatewayGiving:
         return self._context.line(referee)
 
     def acknowledged(self, dispatch: Dispatch, now: float) -> None:
-        gift = self._gift(dispatch)
-        gift.acknowledged_method = gift.method
-        gift.acknowledgements += 1
+        dispatch.acknowledged_method = dispatch.method
+        dispatch.acknowledgements += 1
         if self._context.member(dispatch.referee_id).as_referee.dispatch_method != ANNOUNCED:
-            self._await_report(gift, now)
+            self._await_report(dispatch, now)
 
     def not_acknowledged(self, dispatch: Dispatch, answer: Content | None, now: float) -> None:
-        gift = self._gift(dispatch)
         if _is_unreadable(answer):
             dispatch.may_be_playing = True
-            self._await_report(gift, now)
+            self._await_report(dispatch, now)
         elif dispatch.may_have_arrived:
-            self._try_next_method(gift, now)
-
-    def _gift(self, dispatch: Dispatch) -> Gift:
-        return self._gifts[dispatch.match.match_id]
+            self._try_next_method(dispatch, now)
 
     # --- one match at a time ------------------------------------------------------------------------------------------
 
-    def _start(self, gift: Gift, now: float) -> None:
+    def _start(self, dispatch: Dispatch, now: float) -> None:
         """Give one match with one call. The referee may answer when the match is over: the call has as long as the
         match, and nobody waits for its end. It is retried only if it cannot have arrived."""
-        dispatch = gift.dispatch
         dispatch.is_under_way = True
         referee = self._context.member(dispatch.referee_id)
-        message = self._start_message(STARTS[gift.method], referee, dispatch.match, now)
+        message = self._start_message(STARTS[dispatch.method], referee, dispatch.match, now)
         pause_s = 0.0
         if dispatch.is_promised:
             # It may be playing already: a burst of calls in other forms would only disturb it.
@@ -176,15 +149,14 @@ class GatewayGiving:
                 is_waited_for=False,
             ),
             address=lambda: self._context.address(referee),
-            on_end=partial(self._started, gift),
+            on_end=partial(self._started, dispatch),
             on_attempt_failed=partial(self._dispatches.attempt_failed, [dispatch]),
             compose=compose,
             line=self._context.line(referee, Purpose.START, pause_s),
         )
         self._context.calls.deliver([delivery], now)
 
-    def _started(self, gift: Gift, delivery: Delivery, outcome: Ending, now: float) -> None:
-        dispatch = gift.dispatch
+    def _started(self, dispatch: Dispatch, delivery: Delivery, outcome: Ending, now: float) -> None:
         if not self._dispatches.is_open(dispatch):
             return
         dispatch.is_under_way = False
@@ -195,11 +167,11 @@ class GatewayGiving:
             self.acknowledged(dispatch, now)
         elif outcome is Ending.REFUSED and not _is_unreadable(delivery.answer):
             dispatch.note_refusal(delivery)
-            self._refused(gift, now)
+            self._refused(dispatch, now)
         elif dispatch.may_have_arrived:
             dispatch.may_be_playing = True
             dispatch.note_refusal(delivery)
-            self._await_report(gift, now)
+            self._await_report(dispatch, now)
 
     def _start_message(
         self,
@@ -253,12 +225,12 @@ class GatewayGiving:
     def _is_polling(self, referee_id: str) -> bool:
         return referee_id in self._polling or self._context.member(referee_id).as_referee.dispatch_method == POLLED
 
-    def _await_report(self, gift: Gift, now: float) -> None:
+    def _await_report(self, dispatch: Dispatch, now: float) -> None:
         """Wait for the report, and try the next way if none comes. After the last way the operator is told."""
         # Many referees acknowledge everything and then do nothing. A referee that plays already answers the next way
         # with an error, or ignores it: its first report counts.
-        if not self._is_known(gift.dispatch.referee_id):
-            self._try_next_at(gift, now + self._report_expected_in(gift.dispatch))
+        if not self._is_known(dispatch.referee_id):
+            self._try_next_at(dispatch, now + self._report_expected_in(dispatch))
 
     def _report_expected_in(self, dispatch: Dispatch) -> float:
         """Return the seconds that a referee gets before it is given the match in another way."""
@@ -271,47 +243,44 @@ class GatewayGiving:
             patience_s = longest_match_s(settings) + settings.move_seconds
         return max(patience_s, self._patience_s.get(dispatch.referee_id, 0.0))
 
-    def _refused(self, gift: Gift, now: float) -> None:
+    def _refused(self, dispatch: Dispatch, now: float) -> None:
         """Try the next way at once, unless the referee may be playing already."""
-        if gift.dispatch.is_promised:
-            self._try_next_at(gift, now + PAUSE_S)
+        if dispatch.is_promised:
+            self._try_next_at(dispatch, now + PAUSE_S)
         else:
-            self._try_next_method(gift, now)
+            self._try_next_method(dispatch, now)
 
-    def _try_next_at(self, gift: Gift, at: float) -> None:
-        name = ("dispatch", gift.dispatch.match.match_id)
-        self._context.timers.set(name, at, partial(self._try_next_method, gift))
+    def _try_next_at(self, dispatch: Dispatch, at: float) -> None:
+        name = ("dispatch", dispatch.match.match_id)
+        self._context.timers.set(name, at, partial(self._try_next_method, dispatch))
 
-    def _try_next_method(self, gift: Gift, now: float) -> None:
-        dispatch = gift.dispatch
+    def _try_next_method(self, dispatch: Dispatch, now: float) -> None:
         if not self._dispatches.is_open(dispatch) or self._is_known(dispatch.referee_id):
             return
-        if not gift.untried:
-            self._tell_operator(gift, now)
+        if not dispatch.untried:
+            self._tell_operator(dispatch, now)
             return
-        gift.method = gift.untried.pop(0)
+        dispatch.method = dispatch.untried.pop(0)
         dispatch.may_have_arrived = False
         if dispatch.is_promised:
             self._dispatches.on_begun_anew(dispatch.match, now)
         if not self.repeat(dispatch, now):
             self._dispatches.announce(self._context.member(dispatch.referee_id), [dispatch], now)
 
-    def _tell_operator(self, gift: Gift, now: float) -> None:
+    def _tell_operator(self, dispatch: Dispatch, now: float) -> None:
         """Say that the referee was given the match in every way that we know, and accepted none."""
-        dispatch = gift.dispatch
-        if gift.acknowledgements or gift.is_told or not dispatch.refusal:
+        if dispatch.acknowledgements or dispatch.is_told or not dispatch.refusal:
             return
-        gift.is_told = True
+        dispatch.is_told = True
         methods = self._methods(self._context.member(dispatch.referee_id))
         advice = f"It must accept one of {', '.join(methods)}, or ask for its matches with {POLLED}"
         self._dispatches.on_refused(dispatch, advice, now)
 
     def repeat(self, dispatch: Dispatch, now: float) -> bool:
-        gift = self._gift(dispatch)
-        if gift.method in STARTS and not self._is_known(dispatch.referee_id):
-            self._start(gift, now)
+        if dispatch.method in STARTS and not self._is_known(dispatch.referee_id):
+            self._start(dispatch, now)
             return True
-        gift.method = ANNOUNCED
+        dispatch.method = ANNOUNCED
         return False
 
     # --- what makes it play -------------------------------------------------------------------------------------------
@@ -319,20 +288,18 @@ class GatewayGiving:
     def polled(self, referee: Member, dispatches: Sequence[Dispatch]) -> None:
         self._polling.add(referee.agent_id)
         for dispatch in dispatches:
-            gift = self._gift(dispatch)
-            gift.method = POLLED
-            gift.acknowledged_method = POLLED
+            dispatch.method = POLLED
+            dispatch.acknowledged_method = POLLED
             self._context.timers.clear(("dispatch", dispatch.match.match_id))
 
     def reported(self, dispatch: Dispatch, referee: Member, now: float) -> None:
-        gift = self._gift(dispatch)
-        if gift.acknowledgements > 1:
+        if dispatch.acknowledgements > 1:
             # Nobody knows which of the ways it was. The next match shows it, if it gets the time to be played.
             twice_s = 2 * (now - dispatch.begun_at)
             self._patience_s[referee.agent_id] = min(twice_s, dispatch.limit_s / 2)
-        method = gift.acknowledged_method
+        method = dispatch.acknowledged_method
         if dispatch.is_under_way:
-            method = gift.method
+            method = dispatch.method
         if method and method != referee.as_referee.dispatch_method:
             self._context.happened(DispatchLearned(at=now, agent_id=referee.agent_id, method=method))
 

@@ -20,8 +20,11 @@ from league.events import (
     Event,
     LeagueCreated,
     LeagueState,
+    MatchLost,
     RequestRefused,
+    ResultAccepted,
     SettingsChanged,
+    WalkoverDecided,
 )
 from league.games import registry
 from league.games.draw import SEED_BYTES
@@ -79,6 +82,8 @@ READABLE = (Unsealed, Acknowledged)
 """Answers that may deviate from the documents."""
 FROM_MEMBERS = frozenset({"MATCH_RESULT_REPORT", "LEAGUE_QUERY", "DRAW_REQUEST", "MATCH_TROUBLE"})
 """The messages that members send us, registrations aside."""
+LEAVING_PLAY = (ResultAccepted, WalkoverDecided, MatchLost)
+"""The events by which a match is nobody's to play any more: its dispatch and its lease end with them."""
 REGISTRATIONS = frozenset({"REFEREE_REGISTER_REQUEST", "LEAGUE_REGISTER_REQUEST"})
 
 
@@ -469,6 +474,8 @@ class LeagueManager(RoleMachine):
 
     def apply(self, event: Event) -> None:
         APPLY[type(event)](self._ledger, event)
+        if isinstance(event, LEAVING_PLAY):
+            self._assignments.dispatches.left_play(event.match_id)
 
     def snapshot(self) -> Mapping[str, Any]:
         state: dict[str, Any] = msgspec.to_builtins(self._ledger, order="deterministic")

@@ -147,11 +147,10 @@ class SharedDraws(ManagerPart):
 
     # --- what follows -------------------------------------------------------------------------------------------------
 
-    def contradicts(self, match: ScheduledMatch, details: Object, referee: Member, now: float) -> bool:
+    def contradicts(
+        self, match: ScheduledMatch, released: DrawReleased, details: Object, referee: Member, now: float
+    ) -> bool:
         """True if a report says something else than what was handed in. Then we must decide the match, if we can."""
-        released = match.current.released
-        if released is None:
-            return False
         if not self.game.single_draw_last:
             self._compare(match, released, details, referee, now)
             return False

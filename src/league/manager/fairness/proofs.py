@@ -54,7 +54,7 @@ class Proofs(ManagerPart):
         if is_unsigned or match.round_id <= self._ledger.finished_rounds:
             self.judge([match], now)
 
-    def record_came(self, match: ScheduledMatch, now: float) -> None:
+    def talk_came(self, match: ScheduledMatch, now: float) -> None:
         """Judge a match once more whose talk was too large for its report."""
         result = match.result
         judged = match.judged

@@ -296,7 +296,6 @@ class Rounds(ManagerPart):
         if game is not None and by_margin:
             seat = match.players.index(winner) if winner else None
             points = dict(zip(match.players, game.scoring.points(seat, technical=True), strict=True))
-        self.assignments.forget_match(match.match_id)
         self.context.happened(
             WalkoverDecided(
                 at=now,

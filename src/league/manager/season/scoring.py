@@ -89,11 +89,6 @@ class Judgement:
         changed = [deviation for deviation in self.deviations if deviation.requirement in CORRECTED]
         return [Correction(field=deviation.path, reason=deviation.detail) for deviation in changed]
 
-    @property
-    def corrected(self) -> tuple[str, ...]:
-        """The same in words."""
-        return tuple(f"{correction.field}: {correction.reason}" for correction in self.corrections)
-
 
 @dataclass(slots=True)
 class Scorekeeper(ManagerPart):
@@ -143,9 +138,8 @@ class Scorekeeper(ManagerPart):
         # Before it is judged: a second report changes nothing, however wrong it may be.
         if isinstance(match.result, ResultAccepted):
             raise self._already_reported(match, match.result, report, details, now, origin)
-        if self.draws.contradicts(match, details, referee, now):
-            # Nobody plays it any more, so its lease must not run out and decide it again.
-            self.assignments.forget_match(match.match_id)
+        released = match.current.released
+        if released is not None and self.draws.contradicts(match, released, details, referee, now):
             self.draws.decide(match, now)
             detail = f"the report contradicts the draw of {match.match_id}"
             raise PeerError("E040", detail, {"match_id": match.match_id})
@@ -341,11 +335,10 @@ class Scorekeeper(ManagerPart):
             details=details,
             verified=judgement.draw_is_proven and not judgement.deviations and not origin,
             reported_at=timestamps.write(now),
-            corrected=judgement.corrected,
+            corrected=tuple(f"{correction.field}: {correction.reason}" for correction in judgement.corrections),
             by_margin=judgement.by_margin,
             origin=origin,
         )
-        self.assignments.forget_match(match.match_id)
         self.context.happened(result)
         self.proofs.accepted(match, now)
         self._suspend_or_recover(match, now)
@@ -517,8 +510,8 @@ class Scorekeeper(ManagerPart):
             )
         )
         match = self._ledger.matches[match_id]
-        if attempt == match.attempt:
-            self.proofs.record_came(match, now)
+        if attempt == match.attempt and self.game.talk:
+            self.proofs.talk_came(match, now)
 
     def _lacks_talk(self, match: ScheduledMatch) -> bool:
         """True if the report left out what the players said, which is in the referee's record."""

@@ -38,7 +38,7 @@ from league.manager.staffing.dispatch import (
     Dispatch,
     Dispatches,
 )
-from league.manager.staffing.leases import Leases, lease_s
+from league.manager.staffing.leases import Leases
 from league.manager.state.ledger import ScheduledMatch
 from league.manager.state.roster import Member
 from league.protocol.conventions import Convention
@@ -365,10 +365,9 @@ class Assignments(ManagerPart):
         if not matches:
             return
         self.leases.begin(referee, matches, now)
-        duration_s = lease_s(self._ledger.settings)
         introduced = [match for match in matches if self.dispatches.messages.is_known_to_players(match)]
         if introduced:
-            self.dispatches.dispatch(referee, introduced, duration_s, now, again=is_repeated)
+            self.dispatches.dispatch(referee, introduced, self.leases.duration_s, now, again=is_repeated)
         for match in matches:
             if match not in introduced:
                 self._introduce(referee, match, is_repeated, now)
@@ -397,7 +396,7 @@ class Assignments(ManagerPart):
                 self.dispatches.dispatch(
                     referee,
                     [match],
-                    lease_s(self._ledger.settings),
+                    self.leases.duration_s,
                     then,
                     again=is_repeated,
                 )
@@ -485,11 +484,6 @@ class Assignments(ManagerPart):
         held = self._ledger.held_by(referee.agent_id)
         return all(map(self.dispatches.has_arrived, held))
 
-    def forget_match(self, match_id: str) -> None:
-        """Forget a match that is no longer in play."""
-        self.dispatches.forget_match(match_id)
-        self.leases.end(match_id)
-
     def reassign(self, now: float) -> None:
         """Take matches from dead referees, so that live ones get them.
 
@@ -552,7 +546,6 @@ class Assignments(ManagerPart):
         """`counts`: it is one of the three attempts even if it was never acknowledged, because a referee that is alive
         had the time for it."""
         counts = counts or self.dispatches.is_acknowledged(match)
-        self.forget_match(match.match_id)
         if self.draws.is_decided(match):
             # The match is decided: everything that decides it was handed in before its referee was lost.
             self.draws.decide(match, now)

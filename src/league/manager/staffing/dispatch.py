@@ -43,6 +43,8 @@ ANNOUNCED: Final = "ROUND_ANNOUNCEMENT"
 POLLED: Final = "get_assigned_matches"
 ONE_BY_ONE: Final = frozenset({"START_MATCH", "MATCH_ASSIGNMENT"})
 """The methods, as the journal names them, that give a referee one match at a time."""
+TIMERS: Final = ("lease", "half", "dispatch")
+"""The timers of a match in play: those of its lease, and that of its next way to its referee."""
 
 
 class Dispatch(Struct, eq=False):
@@ -66,6 +68,14 @@ class Dispatch(Struct, eq=False):
     """True if an answer was neither yes nor no."""
     refusal: str = ""
     """A clause that says how the referee answered the last call that it did not accept, in its own words."""
+    method: str = ANNOUNCED
+    """The way in which it is being given, or was at last. This and the following only `Giving` changes."""
+    untried: list[str] = []
+    acknowledged_method: str = ""
+    """The last way that was acknowledged: a report is owed to it."""
+    acknowledgements: int = 0
+    is_told: bool = False
+    """True if the operator was told that the referee refuses it in every way."""
 
     def note_refusal(self, delivery: Delivery) -> None:
         answer = delivery.answer
@@ -117,9 +127,6 @@ class Giving(Protocol):
 
     def taken_away(self, referee_id: str) -> None:
         """A match was taken away from this referee: what it did before does not hold any more."""
-
-    def forget_match(self, match_id: str) -> None:
-        """The match is no longer in play."""
 
 
 @dataclass(slots=True)
@@ -179,11 +186,12 @@ class Dispatches(ManagerPart):
         if not self.giving.begin(referee, dispatches, now, again=again):
             self.announce(referee, dispatches, now)
 
-    def forget_match(self, match_id: str) -> None:
-        """Forget a match that is no longer in play."""
+    def left_play(self, match_id: str) -> None:
+        """Forget a match that is no longer in play, and its lease."""
         self._open.pop(match_id, None)
         self._missed_reminder.discard(match_id)
-        self.giving.forget_match(match_id)
+        for timer in TIMERS:
+            self.context.timers.clear((timer, match_id))
 
     # --- the announcement ---------------------------------------------------------------------------------------------
 
@@ -395,7 +403,4 @@ class AnnouncingOnly:
         pass
 
     def taken_away(self, referee_id: str) -> None:
-        pass
-
-    def forget_match(self, match_id: str) -> None:
         pass

@@ -21,6 +21,7 @@ report could reach us is held against a referee.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -133,67 +134,60 @@ class Leases(ManagerPart):
     lessor: Lessor = field(init=False)
     watched: dict[str, Watch] = field(default_factory=dict)
     """By referee: the ping that names its watched matches."""
-    _tenants: dict[str, Tenant] = field(default_factory=dict)
+    duration_s: float = 0.0
+    """How long a lease is, once the league runs."""
+    _tenants: defaultdict[str, Tenant] = field(default_factory=lambda: defaultdict(Tenant))
     _next_ping: float = math.inf
 
     # --- what was seen of referees ------------------------------------------------------------------------------------
 
-    def _tenant(self, referee_id: str, now: float = math.inf) -> Tenant:
-        tenant = self._tenants.get(referee_id)
-        if tenant is None:
-            tenant = Tenant()
-            self._tenants[referee_id] = tenant
-        if math.isinf(tenant.heard_at):
-            tenant.heard_at = now
-        return tenant
-
     def listed_matches(self, referee_id: str, is_live: bool | None = None) -> None:
         """It answered a ping with its matches."""
-        tenant = self._tenant(referee_id)
+        tenant = self._tenants[referee_id]
         tenant.lists_matches = True
         if is_live is not None:
             tenant.is_live = is_live
 
     def is_ours(self, referee_id: str) -> bool:
         """Only our referees answer pings with their matches (R-52)."""
-        return self._tenant(referee_id).lists_matches
+        return self._tenants[referee_id].lists_matches
 
     def is_silent(self, referee_id: str) -> bool:
         """True if its last ping failed, and nothing was heard since."""
-        return self._tenant(referee_id).is_silent
+        return self._tenants[referee_id].is_silent
 
     def lapsed(self, referee_id: str) -> None:
         """It did not finish a match that it was given."""
-        self._tenant(referee_id).has_lapsed = True
+        self._tenants[referee_id].has_lapsed = True
 
     def proved(self, referee_id: str) -> None:
-        """It reported a match, or came back."""
-        self._tenant(referee_id).has_lapsed = False
+        """It came back, and may have other matches again."""
+        self._tenants[referee_id].has_lapsed = False
 
     def is_reliable(self, referee_id: str) -> bool:
-        return not self._tenant(referee_id).has_lapsed
+        return not self._tenants[referee_id].has_lapsed
 
     # --- leases -------------------------------------------------------------------------------------------------------
 
     def begin(self, referee: Member, matches: Iterable[ScheduledMatch], now: float) -> None:
         """Begin the leases of these matches. The operator hears of a match when half of its first lease is over."""
-        duration_s = lease_s(self._ledger.settings)
         holdings = self._ledger.in_play.holdings[referee.agent_id]
         places = {match_id: place for place, match_id in enumerate(holdings, start=1)}
         for match in matches:
             turns = math.ceil(places[match.match_id] / referee.as_referee.capacity)
-            self._lease(match, now + turns * duration_s)
+            self._lease(match, now + turns * self.duration_s)
             if not self.context.timers.is_set(("half", match.match_id)):
-                self._notice_at(match, now + turns * duration_s / 2)
+                self._notice_at(match, now + turns * self.duration_s / 2)
 
     def prolong(self, match: ScheduledMatch, now: float) -> None:
         """Begin the lease of a match anew: its referee plays it, or begins to play it only now."""
-        self._lease(match, now + lease_s(self._ledger.settings))
+        self._lease(match, now + self.duration_s)
 
     def reported(self, referee: Member, now: float) -> None:
         """Note that a referee reported a match: it works, need not be pinged for a while, and may go on with others."""
-        self.proved(referee.agent_id)
-        self._tenant(referee.agent_id).has_reported = True
+        tenant = self._tenants[referee.agent_id]
+        tenant.has_lapsed = False
+        tenant.has_reported = True
         for match_id in self._ledger.in_play.holdings[referee.agent_id]:
             self.context.timers.clear(("half", match_id))
         self._renew(referee, now)
@@ -201,11 +195,6 @@ class Leases(ManagerPart):
     def _renew(self, referee: Member, now: float) -> None:
         held = self._ledger.held_by(referee.agent_id)
         self.begin(referee, [match for match in held if self.context.timers.is_set(("lease", match.match_id))], now)
-
-    def end(self, match_id: str) -> None:
-        """Forget a match that is no longer in play."""
-        for timer in ("lease", "half"):
-            self.context.timers.clear((timer, match_id))
 
     def _lease(self, match: ScheduledMatch, until: float, *, is_prolonged: bool = False) -> None:
         action = partial(self._expired, match, until, is_prolonged)
@@ -271,6 +260,7 @@ class Leases(ManagerPart):
 
     def begin_to_ping(self, now: float) -> None:
         """Begin to ping, because the league starts or this process does."""
+        self.duration_s = lease_s(self._ledger.settings)
         for tenant in self._tenants.values():
             # Referees of ours list their matches in every answer to a ping. Those that were asked just now are not
             # asked again.
@@ -280,9 +270,9 @@ class Leases(ManagerPart):
         self._next_ping = math.inf
         self._ping_all(now)
 
-    def _dead_from(self, referee_id: str, now: float) -> float:
+    def _dead_from(self, referee_id: str) -> float:
         """Return the time from which a referee counts as dead if nothing is heard of it."""
-        tenant = self._tenant(referee_id, now)
+        tenant = self._tenants[referee_id]
         if tenant.lists_matches:
             return tenant.heard_at + SILENT_S
         return tenant.heard_at + longest_silence_s(self._ledger.settings)
@@ -312,7 +302,9 @@ class Leases(ManagerPart):
 
     def _needs_ping(self, referee: Member, now: float) -> bool:
         """True if this referee has to be asked whether it is alive."""
-        tenant = self._tenant(referee.agent_id, now)
+        tenant = self._tenants[referee.agent_id]
+        # Who was never heard is expected from now on.
+        tenant.heard_at = min(tenant.heard_at, now)
         if tenant.is_pinged or not referee.takes_part:
             return False
         # A report says as much as an answer to a ping, and costs nothing.
@@ -320,7 +312,7 @@ class Leases(ManagerPart):
         if is_busy and tenant.lists_matches and self.lessor.has_arrived(referee):
             return False
         # An open circuit breaker spares a referee that does not answer, but not past the moment that decides.
-        if referee.state == "ACTIVE" and now >= self._dead_from(referee.agent_id, now):
+        if referee.state == "ACTIVE" and now >= self._dead_from(referee.agent_id):
             return True
         return self.context.is_reachable(referee, now)
 
@@ -329,7 +321,7 @@ class Leases(ManagerPart):
         for referee_id in self.watched.keys() - watched.keys():
             del self.watched[referee_id]
         for referee_id, match_ids in watched.items():
-            tenant = self._tenant(referee_id, now)
+            tenant = self._tenants[referee_id]
             known = self.watched.get(referee_id)
             is_new = known is None or not set(match_ids) <= set(known.match_ids)
             if tenant.is_live is False or (is_new and tenant.is_pinged):
@@ -355,11 +347,13 @@ class Leases(ManagerPart):
             for referee in referees
         ]
         for delivery in deliveries:
-            self._tenant(delivery.peer, now).is_pinged = True
+            tenant = self._tenants[delivery.peer]
+            tenant.is_pinged = True
+            tenant.heard_at = min(tenant.heard_at, now)
         self.context.calls.deliver(deliveries, now)
 
     def _ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
-        self._tenant(delivery.peer, now).is_pinged = False
+        self._tenants[delivery.peer].is_pinged = False
         if outcome is Ending.FAILED or not self._ledger.is_running:
             return
         # Third-party referees answer a ping with anything: then they are alive, and no more is known.
@@ -371,15 +365,15 @@ class Leases(ManagerPart):
     def _attempt_failed(self, delivery: Delivery, _: FailedAttempt, now: float) -> None:
         referee = self.context.member(delivery.peer)
         # From its first failed ping on a referee gets no new match, long before it counts as dead.
-        self._tenant(referee.agent_id, now).is_silent = True
-        is_dead = now >= self._dead_from(referee.agent_id, now)
+        self._tenants[referee.agent_id].is_silent = True
+        is_dead = now >= self._dead_from(referee.agent_id)
         if self._ledger.is_running and referee.state == "ACTIVE" and is_dead:
             self.context.change(referee, "max_fail", now, "no answer and no message for too long")
             self.lessor.reassign(now)
 
     def alive(self, referee: Member, now: float) -> None:
         """Note that a referee sent a message or an answer."""
-        tenant = self._tenant(referee.agent_id, now)
+        tenant = self._tenants[referee.agent_id]
         tenant.heard_at = now
         was_silent = tenant.is_silent
         tenant.is_silent = False
