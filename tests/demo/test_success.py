@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from league.agent.watch import ANSWERED, Meter
+from league.agent.meter import ANSWERED, Meter
 from league.events import MoveMade, ResultAccepted, WalkoverDecided, WrongAnswer
 from league.features.demo.success import Share, samples_in, summarize
 from league.machine import Pong

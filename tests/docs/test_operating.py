@@ -24,7 +24,7 @@ import yaml  # type: ignore[import-untyped]
 from compose_spec import PyCompose
 
 from league import __version__
-from league.agent.watch import HELP
+from league.agent.meter import HELP
 from league.cli.main import full_parser
 from league.hosting.settings.manager_options import ManagerOptions
 from league.protocol.wire.jsonrpc import MESSAGE_LIMIT

@@ -99,6 +99,6 @@ def test_a_stale_pointer_is_found(tmp_path: Path) -> None:
     )
     assert _stale_in_source(module) == ["gone.py", "lost.py"]
     page = tmp_path / "page.md"
-    page.write_text("| `agent/pump.py`, `gate.py`, `faults.py` |\n```\nx.py\n```\n`agent/none.py`\n", encoding="utf-8")
+    page.write_text("| `agent/pump.py`, `meter.py`, `faults.py` |\n```\nx.py\n```\n`agent/none.py`\n", encoding="utf-8")
     assert list(_stale_on_page(page, bare_names=True)) == ["faults.py", "agent/none.py"]
     assert list(_stale_on_page(page, bare_names=False)) == ["agent/none.py"]

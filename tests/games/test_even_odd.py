@@ -3,8 +3,7 @@
 import pytest
 
 from league.games.contract import BOTH, CHANCE, NOBODY, PLAYER_A, PLAYER_B, Seat, Verdict
-from league.games.even_odd import GAME
-from league.games.even_odd.rules import EvenOdd, EvenOddState
+from league.games.even_odd import GAME, EvenOdd, EvenOddState
 
 RULES = EvenOdd()
 PLAYERS = ("P01", "P02")

@@ -3,8 +3,7 @@
 import pytest
 
 from league.games.contract import BOTH, NOBODY, PLAYER_A, PLAYER_B, Seat
-from league.games.rock_paper_scissors import GAME, best_of
-from league.games.rock_paper_scissors.rules import RockPaperScissors, Throws
+from league.games.rock_paper_scissors import GAME, RockPaperScissors, Throws, best_of
 
 RULES = RockPaperScissors()
 PLAYERS = ("P01", "P02")

@@ -17,7 +17,7 @@ from league.features.games import kuhn_poker
 from league.features.games.sub_games import SubGames, SubGameState
 from league.games import even_odd, registry
 from league.games.contract import SEATS, Game, Seat, opponent
-from league.games.even_odd.rules import PARITIES, EvenOddState
+from league.games.even_odd import PARITIES, EvenOddState
 from league.games.wire_fields import move_request
 
 Twins = Callable[[Any, Seat], Iterator[Any]]

@@ -12,10 +12,10 @@ import pytest
 
 from league.agent.caller import Caller
 from league.agent.log import Log
+from league.agent.meter import ANSWERED, Meter
 from league.agent.outbound import Outbound
 from league.agent.pump import Actions, Call
 from league.agent.sources import Clock
-from league.agent.watch import ANSWERED, Meter
 from league.machine import Address, Blame, Content, Failure, Refusal
 from league.protocol.message.envelope import Unsealed, seal
 from league.protocol.message.messages import ChooseParityResponse, GameOver, GameOverAck, Message

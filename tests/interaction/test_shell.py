@@ -561,17 +561,18 @@ def test_a_command_started_twice_on_one_journal_says_so(tmp_path: Path) -> None:
 def test_a_flood_is_told_to_come_later_and_takes_nothing_from_members_at_the_same_address(tmp_path: Path) -> None:
     async def scene() -> None:
         async with running(tmp_path) as manager:
-            gate = manager.agent.setup.gate
+            setup = manager.agent.setup
             _, accepted = await manager.register("Ann")
-            gate.clock = lambda: 0.0
-            gate.addresses, gate.members = RateLimiter(Rate(1, 3)), RateLimiter(Rate(1, 2))
+            begin = manager.agent.now()
+            manager.agent.now = lambda: begin
+            setup.addresses, setup.members = RateLimiter(Rate(1, 3)), RateLimiter(Rate(1, 2))
             assert [(await manager.ask(PING))[0] for _ in range(3)] == [200] * 3
             for body in (PING, b"nonsense", registration("Bob"), query("tok_none"), INITIALIZE):
                 status, told = await manager.ask(body)
                 assert (status, code(told), told["error"]["message"]) == (429, "E010", "RATE_LIMITED")
             mine = query(accepted["result"]["auth_token"])
             assert [(await manager.ask(mine))[0] for _ in range(3)] == [200, 200, 429]
-            gate.clock = lambda: 1.0
+            manager.agent.now = lambda: begin + 1.0
             assert [(await manager.ask(PING))[0] for _ in range(2)] == [200, 429]
             assert manager.members == ["Ann"]
 

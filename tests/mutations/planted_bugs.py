@@ -396,14 +396,14 @@ BUGS = (
     # --- the referee --------------------------------------------------------------------------------------------------
     Bug(
         "a restart draws again",
-        "referee/drawing.py",
+        "referee/conduct.py",
         "seed = bytes.fromhex(assignment.seed)",
         "seed = self._context.chance(32)",
         faults=0.0,
     ),
     Bug(
         "a referee deals the cards it likes",
-        "referee/drawing.py",
+        "referee/conduct.py",
         "            number = draw.event(seed, assignment.league_id, match_id, attempt, index, weights)\n",
         "            number = 0\n",
         faults=0.0,
@@ -614,7 +614,7 @@ BUGS = (
     ),
     Bug(
         "choices are handed in before they are durable",
-        "referee/drawing.py",
+        "referee/conduct.py",
         "        if not self._match.draws.is_requested:\n",
         "        if False:\n",
         promise=13,

@@ -4,5 +4,5 @@ Hosting builds an agent here around a machine; the simulator drives the same pum
 the network through what it is given, and knows no role.
 """
 
-PUBLIC = ("agent", "log", "probing", "pump", "recovery", "sources", "thinking", "watch")
+PUBLIC = ("agent", "error_notes", "log", "probing", "pump", "recovery", "sources", "thinking")
 """The modules that other packages may import."""

@@ -37,8 +37,9 @@ from msgspec import Struct, field
 
 from league import letters
 from league.agent.caller import Caller
-from league.agent.gate import Gate
+from league.agent.error_notes import ERRORS_TOLD, ErrorNote, error_given, error_told
 from league.agent.log import Log
+from league.agent.meter import Meter, label
 from league.agent.outbound import Outbound
 from league.agent.pump import FLUSH_S, Actions, Pump, storage_error
 from league.agent.recovery import (
@@ -49,7 +50,7 @@ from league.agent.recovery import (
 )
 from league.agent.sources import Clock
 from league.agent.thinking import Think, Thinking
-from league.agent.watch import ERRORS_TOLD, ErrorNote, Meter, error_given, error_told, label
+from league.calling.rate_limit import Rate, RateLimiter
 from league.events import Event
 from league.letters import Asked, Speaker
 from league.machine import Answering, Content, Machine, Operate, Step
@@ -70,6 +71,8 @@ TOO_MANY = PeerError(
     "too many requests at once from this address, or of this agent; come again later",
 )
 RETRY_AFTER = ("retry-after", "2")
+REQUESTS = Rate(per_s=1000, burst=5000)
+"""Honest play stays far below."""
 GAP_S = 2.0
 """A loop that did not turn for this long stood still: no load explains it."""
 BROADCASTS = BroadcastReader()
@@ -99,7 +102,10 @@ class Setup(Struct):
     tell: Tell = lambda _: None
     """Gets the news of the machine at once and in order."""
     log: Log = field(default_factory=lambda: Log(None))
-    gate: Gate = field(default_factory=Gate)
+    addresses: RateLimiter = field(default_factory=lambda: RateLimiter(REQUESTS))
+    """What callers at one address may ask. A hundred agents of a league may share an address."""
+    members: RateLimiter = field(default_factory=lambda: RateLimiter(REQUESTS))
+    """What a member may ask beyond that: a caller that floods us takes nothing from members at its address."""
     limit: int = jsonrpc.MESSAGE_LIMIT
     """The largest request this role takes."""
     answer_limit: int = jsonrpc.MESSAGE_LIMIT
@@ -271,7 +277,7 @@ class Agent:
         """Answer as `post` does, without waiting where the answer is ready at once."""
         setup = self.setup
         now = self.now()
-        is_crowded = not setup.gate.allows_address(origin)
+        is_crowded = not setup.addresses.allows(origin, now)
         request = BROADCASTS.read_quickly(raw, self._reader, setup.limit)
         if request is None or is_crowded or is_mcp:
             read = self._read_closely(raw, request, now, is_crowded=is_crowded, is_mcp=is_mcp)
@@ -319,13 +325,17 @@ class Agent:
         if is_mcp:
             request = request.by_mcp()
         # A member proves by its token who it is, and has a share of its own beyond that of its address.
-        if is_crowded and not self.setup.gate.allows_member(self.machine.member_behind(request.content)):
+        if is_crowded and not self._is_member_with_share(request.content, now):
             self.meter.refused(label(request), TOO_MANY.code)
             return _response(
                 letters.write_answer(request, Answering(0, TOO_MANY), speaker, now),
                 TOO_MANY,
             )
         return request
+
+    def _is_member_with_share(self, content: Content, now: float) -> bool:
+        member = self.machine.member_behind(content)
+        return member is not None and self.setup.members.allows(member, now)
 
     async def _ask_offer(
         self,

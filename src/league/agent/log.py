@@ -24,7 +24,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from league.agent.watch import ANSWERED, ErrorNote
+from league.agent.error_notes import ErrorNote
+from league.agent.meter import ANSWERED
 from league.events import Event
 
 FLUSH_LINES = 500

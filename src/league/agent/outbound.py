@@ -18,16 +18,11 @@ import msgspec
 
 from league import letters
 from league.agent.caller import Caller
+from league.agent.error_notes import ErrorNote, error_answered
 from league.agent.log import Log
+from league.agent.meter import ANSWERED, Meter, kind_of
 from league.agent.pump import Actions, Call, Pump
 from league.agent.sources import Clock
-from league.agent.watch import (
-    ANSWERED,
-    ErrorNote,
-    Meter,
-    error_answered,
-    kind_of,
-)
 from league.calling.delivery import EXACT
 from league.gateway.words import is_final
 from league.letters import HttpReply

@@ -7,7 +7,7 @@ PUBLIC = (
     "boards",
     "contract",
     "draw",
-    "even_odd.rules",
+    "even_odd",
     "evidence",
     "moves",
     "registry",

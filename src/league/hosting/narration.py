@@ -22,7 +22,7 @@ from league.terminal.display import Style, paint
 from league.terminal.tables import counted
 
 if TYPE_CHECKING:  # a process of one role does not load the others
-    from league.agent.watch import ErrorNote
+    from league.agent.error_notes import ErrorNote
     from league.machine import Machine
     from league.manager.league_manager import LeagueManager
     from league.player.competitor import Competitor

@@ -19,7 +19,7 @@ PLAYERS = ("P01", "P02")
 
 def test_even_odd_is_judged_as_the_game_judges_it() -> None:
     for first, second, number in product(("even", "odd"), ("even", "odd"), range(1, 11)):
-        seat = even_odd.rules.winner((first, second), number)
+        seat = even_odd.winner((first, second), number)
         expected = None if seat is None else PLAYERS[seat]
         details = {"drawn_number": number, "choices": {"P01": first, "P02": second}}
         assert rules.judge("even_odd", PLAYERS, details) == MatchOutcome(expected)

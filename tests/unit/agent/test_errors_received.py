@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from league.agent.error_notes import error_answered, error_told
 from league.agent.log import Log
-from league.agent.watch import error_answered, error_told
 from league.letters import Asked
 from league.machine import Acknowledged, Content, Ping, Refusal
 from league.protocol.errors import NO_CHOICE_BECAUSE

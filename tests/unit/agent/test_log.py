@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from league.agent.log import OLDER_FILES, Log
-from league.agent.watch import Meter
+from league.agent.meter import Meter
 from league.events import MatchBegun
 
 

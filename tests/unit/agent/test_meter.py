@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league import events as e
-from league.agent.counts import BUCKETS_S, TableDelays
-from league.agent.watch import OPEN_KEPT, Meter
+from league.agent.meter import BUCKETS_S, OPEN_KEPT, Meter, TableDelays
 from league.machine import Pong
 from league.protocol.errors import Violation
 from league.protocol.message.envelope import Unsealed

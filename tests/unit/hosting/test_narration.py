@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from league.agent.watch import ErrorNote
+from league.agent.error_notes import ErrorNote
 from league.events import AgentApplied, AgentStateChanged, Event, InvitationAnswered, MatchDecided, Registered
 from league.features.lab.simulation.node import Node
 from league.features.lab.simulation.runs import Plan

@@ -48,9 +48,8 @@ from league.referee.questions.answer_reading import (
 )
 from league.referee.questions.by_address import AnswerByAddress
 from league.referee.questions.charges import CORRECTIONS, WITHOUT_TOKEN, Charges, FinalFault
-from league.referee.questions.contact import Contact
+from league.referee.questions.contact import Contact, ThinkingTime
 from league.referee.questions.game_errors import GameErrors
-from league.referee.questions.thinking_time import ThinkingTime
 from league.referee.questions.trouble import Trouble
 from league.referee.referee_context import RefereeContext, quotable
 

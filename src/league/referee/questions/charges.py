@@ -19,9 +19,8 @@ from league.referee import referee_messages
 from league.referee.match import ANSWERED_EMPTY, REFUSED_BECAUSE
 from league.referee.questions.answer_reading import Question, Wrong
 from league.referee.questions.by_address import AnswerByAddress, is_empty
-from league.referee.questions.contact import Contact
+from league.referee.questions.contact import Contact, ThinkingTime
 from league.referee.questions.game_errors import GameErrors
-from league.referee.questions.thinking_time import ThinkingTime
 from league.referee.questions.trouble import MAY_WAIT
 from league.referee.referee_context import RefereeContext, quotable
 from league.referee.referee_messages import Fault

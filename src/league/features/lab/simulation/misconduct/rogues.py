@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import structs
 
 from league.games import draw
-from league.games.even_odd.rules import parity
+from league.games.even_odd import parity
 from league.machine import Ask
 from league.manager.state.ledger import ScheduledMatch
 from league.protocol.message.messages import (

@@ -1,21 +1,18 @@
-"""Counts for /metrics what passes the shell, cheap enough to be always on, and puts errors into words for people."""
+"""Counts for /metrics what passes the shell, and how long it took: cheap enough to be always on."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
+from operator import add
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
 from league import letters
-from league.agent.counts import (
-    BUCKETS_S,
-    RESULTS,
-    Counts,
-    Durations,
-    TableDelays,
-)
 from league.events import (
     Event,
     GameEnded,
@@ -24,28 +21,28 @@ from league.events import (
     MatchBegun,
     MatchDecided,
     MatchDropped,
+    ResultAccepted,
+    ResultVoided,
     RoundEnded,
+    WalkoverDecided,
 )
 from league.letters import Asked
-from league.machine import Content, MatchNews, Ping, RecordRequest, Refusal
-from league.protocol.errors import NO_CHOICE, PeerError
+from league.machine import Content, MatchNews, Ping, RecordRequest
 from league.protocol.message.envelope import Unsealed
-from league.protocol.message.exchanges import REPLY_TYPES
-from league.protocol.message.messages import (
-    MESSAGES,
-    GameError,
-    LeagueErrorReply,
-    LeagueQueryResponse,
-    Message,
-)
-from league.protocol.safe_text import printable
-from league.protocol.versions import is_of_kit
+from league.protocol.message.messages import MESSAGES, Message
 
 ANSWERED = "answered"
 VALID = "valid"
 FAILING_KEPT = 1000
 OPEN_KEPT = 1000
-LONGEST_ERROR = 1000
+UNKNOWN_TYPE = "?"
+BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+RESULTS: frozenset[type[Event]] = frozenset({ResultAccepted, WalkoverDecided, ResultVoided})
+"""The events that change the table."""
+
+_TALLIES = ("received", "sent", "verdicts", "retries", "events", "faults")
+_EMPTY = [0] * (len(BUCKETS_S) + 1)
+_tally: Callable[[], defaultdict[Any, int]] = partial(defaultdict, int)
 
 HELP: Mapping[str, str] = {
     "league_letters_received_total": "requests, by message type and the code of the error they got",
@@ -78,6 +75,120 @@ _ENDS_OF_ALL: frozenset[type[Event]] = frozenset({RoundEnded, LeagueEnded})
 """All matches end with them."""
 _ENDS: frozenset[type[Event]] = frozenset({MatchDecided, MatchDropped, GameEnded, *_ENDS_OF_ALL})
 """A match ends with them, or all of them."""
+
+
+class Durations(Struct):
+    """How long something took, in buckets."""
+
+    buckets: list[int] = field(default_factory=_EMPTY.copy)
+    total_s: float = 0.0
+    count: int = 0
+
+    def add(self, seconds: float) -> None:
+        self.buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        self.total_s += seconds
+        self.count += 1
+
+    def add_between(self, times: list[float], first: int, last: int, now: float) -> None:
+        """Count how long ago each of these times was, which are in order; a time in the future counts as now."""
+        last_bucket = bisect_left(BUCKETS_S, now - times[first])
+        for bucket in range(bisect_left(BUCKETS_S, now - times[last - 1]), last_bucket):
+            # Times of this bucket are those within its bound; `x.__rsub__(y)` is y - x.
+            older = bisect_left(times, -BUCKETS_S[bucket], first, last, key=now.__rsub__)
+            self.buckets[bucket] += last - older
+            self.count += last - older
+            last = older
+        self.buckets[last_bucket] += last - first
+        self.count += last - first
+
+    def merge(self, other: Durations) -> None:
+        if not other.count:
+            return
+        self.buckets = list(map(add, self.buckets, other.buckets))
+        self.total_s += other.total_s
+        self.count += other.count
+
+
+class TableDelays(Struct):
+    """How long results wait for their table: from a result's acceptance until a player acknowledged a table with it.
+    A table whose delivery failed is not waited for."""
+
+    durations: Durations = field(default_factory=Durations)
+    _times: list[float] = field(default_factory=list)
+    """When results were accepted, in order."""
+    _sums: list[float] = field(default_factory=lambda: [0.0])
+    """Running sums of the times, each counted from the first: any stretch of results is summed by one subtraction."""
+    _results: list[int] = field(default_factory=lambda: [0])
+    """How many results each version of the table has; some versions came about by none."""
+    _before: int = 0
+    """The version at the end of the journal: what agents were told up to there is not known."""
+    _told: dict[str, int] = field(default_factory=dict)
+    """The version each agent was told last."""
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Begin with the events of the journal."""
+        self._times = []
+        self._sums = [0.0]
+        self._results = [0]
+        self._told.clear()
+        for event in events:
+            self.changed(event)
+        self._before = len(self._results) - 1
+
+    def changed(self, event: Event) -> None:
+        """Take any event; those that change the table count."""
+        if type(event) not in RESULTS:
+            return
+        if isinstance(event, ResultAccepted):
+            # Clocks of a restarted manager may go back; `bisect` needs the times in order.
+            at = event.at
+            if self._times:
+                at = max(at, self._times[-1])
+            self._times.append(at)
+            self._sums.append(self._sums[-1] + at - self._times[0])
+        self._results.append(len(self._times))
+
+    def told(self, agent_id: str, version: int, is_acknowledged: bool, now: float) -> None:
+        """The delivery of a table ended."""
+        last_version = self._told.get(agent_id, self._before)
+        newest = len(self._results) - 1
+        first = self._results[min(last_version, newest)]
+        end = self._results[min(version, newest)]
+        if is_acknowledged and first < end:
+            now = max(now, self._times[end - 1])
+            self.durations.add_between(self._times, first, end, now)
+            self.durations.total_s += (end - first) * (now - self._times[0])
+            self.durations.total_s -= self._sums[end] - self._sums[first]
+        # Also when it failed: the next table contains this one, and is not late on its account.
+        self._told[agent_id] = max(last_version, version)
+
+
+class Counts(Struct):
+    """Letters in and out, errors by code, events by kind, and times."""
+
+    received: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
+    """By message type, and "ok" or the code of the error it got."""
+    sent: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
+    """By message type, and "answered", "error", or how it failed."""
+    verdicts: defaultdict[str, int] = field(default_factory=_tally)
+    """Of every message read, request or answer: "valid", or the code of the first thing wrong with it."""
+    retries: defaultdict[str, int] = field(default_factory=_tally)
+    """Calls repeated after a failure, by how the repetition ended."""
+    events: defaultdict[str, int] = field(default_factory=_tally)
+    faults: defaultdict[tuple[str, str], int] = field(default_factory=_tally)
+    """By event and error code, of events that name one."""
+    round_trip: Durations = field(default_factory=Durations)
+    answering: defaultdict[str, Durations] = field(default_factory=lambda: defaultdict(Durations))
+
+    def merge(self, other: Counts) -> None:
+        """Add everything that the other counted."""
+        for name in _TALLIES:
+            tally = getattr(self, name)
+            for label, count in getattr(other, name).items():
+                tally[label] += count
+        self.round_trip.merge(other.round_trip)
+        for kind, durations in other.answering.items():
+            self.answering[kind].merge(durations)
 
 
 class Meter(Counts):
@@ -280,128 +391,7 @@ def _in_braces(labels: str) -> str:
     return f"{{{labels}}}" if labels else ""
 
 
-# --- errors that others tell us of ------------------------------------------------------------------------------------
-
-
-UNKNOWN_TYPE = "?"
-
-
-class ErrorNote(Struct, frozen=True):
-    """An error that somebody sent us, as a message or in answer to a call, or that we answered, in words that are safe
-    to show."""
-
-    peer: str
-    message_type: str
-    """The error's own, or that of the call it answers."""
-    code: str
-    text: str
-    match_id: str | None = None
-    is_answer: bool = False
-    is_ours: bool = False
-    """True if it is our answer to this message."""
-    is_shown: bool = True
-    """False for errors that only help to find out how an agent is spoken to: they are not for the terminal."""
-
-    def __str__(self) -> str:
-        subject = "a message" if self.message_type == UNKNOWN_TYPE else self.message_type
-        if self.match_id:
-            subject += f" about {self.match_id}"
-        if self.is_ours:
-            return f"refused {subject} from {self.peer}: {self.code} {self.text}"
-        if self.is_answer:
-            # In the peer's own words, whatever we read them as.
-            words = self.text
-            if self.code not in words:
-                words += f" ({self.code})"
-            return f"{self.peer} answers {subject} with {words}"
-        if NO_CHOICE in self.text:
-            # Whatever the code is called, the network did not fail.
-            return f"{self.peer} says {subject}: your player did not choose; what went wrong is above"
-        return f"{self.peer} says {subject}: {self.code} {self.text}"
-
-
-ERRORS_TOLD = frozenset({GameError.type, LeagueErrorReply.type})
-"""The requests that tell us of an error."""
-
-
-def error_told(request: Asked) -> ErrorNote | None:
-    """Note the error that a request tells us of."""
-    if not isinstance(request.content, Unsealed):
-        return None
-    message = request.content.message
-    if not isinstance(message, GameError | LeagueErrorReply):
-        return None
-    match_id = None
-    if isinstance(message, GameError) and message.match_id:
-        match_id = _cut(message.match_id)
-    return ErrorNote(
-        _cut(message.sender or "somebody"),
-        message.type,
-        message.error_code,
-        _joined(message.error_name, message.error_description, message.error_detail),
-        match_id,
-    )
-
-
-def error_given(request: Asked, kind: str, origin: str, error: PeerError) -> ErrorNote:
-    """Note an error that we answer a request with."""
-    sender = ""
-    # A referee tells of refused answers by an event.
-    is_shown = kind not in REPLY_TYPES
-    if isinstance(request.content, Unsealed):
-        sender = _text_in(request.content, "sender")
-        # The kit makes mistakes on purpose.
-        is_shown = is_shown and not is_of_kit(_text_in(request.content, "conversation_id"))
-    peer = f"{sender} at {origin}" if sender else origin
-    return ErrorNote(
-        _cut(peer),
-        _cut(kind),
-        error.code,
-        _cut(error.detail),
-        request.match_id and _cut(request.match_id),
-        is_ours=True,
-        is_shown=is_shown,
-    )
-
-
-def _text_in(read: Unsealed, name: str) -> str:
-    value = read.field(name)
-    return value if isinstance(value, str) else ""
-
-
-def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNote | None:
-    """Note the error that a call of ours was answered with."""
-    is_shown = True
-    if isinstance(content, Refusal):
-        code = content.code
-        text = _cut(content.words or content.detail)
-        is_shown = content.understood
-    elif isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse) and content.message.error:
-        error = content.message.error
-        code = error.error_code
-        text = _cut(f"{code} {_joined(error.error_name, error.error_description)}")
-    else:
-        return None
-    match_id = getattr(sent, "match_id", None)
-    return ErrorNote(
-        _cut(peer),
-        kind_of(sent),
-        code,
-        text,
-        match_id,
-        is_answer=True,
-        is_shown=is_shown,
-    )
-
-
-def _joined(*words: str | None) -> str:
-    """Join name and sentence, each once."""
-    return _cut(": ".join(dict.fromkeys(filter(None, words))))
-
-
-def _cut(text: str) -> str:
-    """Make what others wrote fit to be shown, and not longer than needed."""
-    return printable(text[:LONGEST_ERROR])
+# --- names ------------------------------------------------------------------------------------------------------------
 
 
 def label(request: Asked) -> str:

@@ -1,4 +1,5 @@
-"""Rock, paper, scissors: both players throw at the same time, best of an odd number of throws.
+"""Rock, paper, scissors: both players throw at the same time, best of an odd number of throws; `best_of` makes
+the game for any number of them.
 
 Drawn throws count as throws, so a match always ends. If both players won equally many throws, the match is a draw.
 """
@@ -16,6 +17,7 @@ from league.games.contract import (
     PLAYER_B,
     SEATS,
     BaseRules,
+    Game,
     Mover,
     Outcome,
     Seat,
@@ -24,6 +26,7 @@ from league.games.contract import (
     tie,
     win,
 )
+from league.games.moves import MoveWire
 
 SHAPES: Final = ("rock", "paper", "scissors")
 BEATS: Final = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
@@ -107,3 +110,26 @@ class RockPaperScissors(BaseRules):
         remaining = self.best_of - len(state.finished)
         # A lead that the remaining throws cannot make up ends the match early.
         return remaining == 0 or lead > remaining
+
+
+def best_of(throws: int) -> Game:
+    rules = RockPaperScissors(throws)
+    rules_text = (
+        'Both players throw "rock", "paper" or "scissors" at the same time: rock beats scissors, scissors beat paper, '
+        f"paper beats rock. A match has {throws} throws, and the player who wins more of them wins the match."
+    )
+    wire = MoveWire(rules, move_type="throw")
+    return Game(
+        "rock_paper_scissors",
+        rules,
+        wire,
+        title="Rock, Paper, Scissors",
+        turns=throws,
+        rules_text=rules_text,
+        leader=leader,
+        board=board,
+        public=True,
+    )
+
+
+GAME = best_of(3)
