@@ -10,6 +10,7 @@ import pytest
 
 from league.events import MatchDecided, MoveMade
 from league.features.workshop.spar_command import REGISTERED
+from league.hosting.author.author_checks import BLOCKS
 from league.storage.reading import open_for_reading
 from tests.support.dialects import CONVENTIONS
 from tests.support.peer import Peer
@@ -214,20 +215,38 @@ def test_a_registered_player_lets_nobody_else_speak_to_it_and_a_copy_spars(proce
     assert ended.stderr == f"league spar: {player.endpoint} {REGISTERED}\n"
     status, document = sparred(processes, f"{file}:Dropper", "--matches", "2")
     assert (status, document["played"], document["technical_losses"]) == (0, 2, 0)
-    assert (document["player"], document["game_type"]) == (f"{file}:Dropper", "connect_four")
+    assert (document["player"] != player.endpoint, document["game_type"]) == (True, "connect_four")
     assert player.stop() == 0
     assert "won" not in player.output
     assert "lost" not in player.output
     assert manager.output.count(" registered, at ") == 1
 
 
-def test_the_copy_of_a_player_shows_its_author_what_fails(processes: Processes) -> None:
-    file = processes.folder / "raiser.py"
-    file.write_text(PLAYERS.replace("PLAYING", "Raiser"), "utf-8")
-    ended = processes.run("spar", f"{file}:Raiser", "--matches", "1", "--time-scale", str(SCALE))
+def test_a_copy_is_a_process_of_its_own_so_code_that_blocks_loses(processes: Processes) -> None:
+    file = processes.folder / "sleeper.py"
+    file.write_text(SLEEPER, "utf-8")
+    ended = processes.run("spar", f"{file}:Sleeper", "--matches", "1", "--move-seconds", "2", "--time-scale", "5")
     assert ended.returncode == 1
-    assert "1/1  technical loss: its code raised ValueError at the call for a choice" in ended.stdout
-    assert 'raise ValueError("boom")' in ended.stderr
+    assert "1/1  technical loss: E001" in ended.stdout
+    assert f"Sleeper.move {BLOCKS}" in ended.stderr
+    assert "Sleeper in R1M" in ended.stderr
+    assert "registered" not in ended.stdout + ended.stderr
+
+
+SLEEPER = """
+import time
+from league import Player
+
+class Sleeper(Player):
+    games = ("connect_four",)
+
+    async def move(self, turn):
+        self.ponder()
+        return turn.options[0]
+
+    def ponder(self):
+        time.sleep(3)
+"""
 
 
 @pytest.mark.parametrize(

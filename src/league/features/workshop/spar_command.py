@@ -95,17 +95,22 @@ def _number(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
+    from league.features.workshop.player_copy import is_code, served_copy
+
+    if not is_code(args.player):
+        return _spar(args, args.player)
+    with served_copy(args.player) as endpoint:
+        return _spar(args, endpoint)
+
+
+def _spar(args: argparse.Namespace, url: str) -> int:
     from league.features.workshop.spar_run import play
     from league.features.workshop.sparring import player_endpoint
     from league.hosting.serving import run_loop
 
-    copy = None
-    if _is_code(args.player):
-        copy = _copy(args)
-    else:
-        args.player = player_endpoint(args.player)
-        named_game = _game_of(args.player)
-        args.game = args.game or named_game
+    endpoint = player_endpoint(url)
+    named_game = _game_of(endpoint)
+    args.game = args.game or named_game
     entrants = _entrants(args.against)
     _check(args)
     # The report is made from a journal, so there is one even if nobody wants to keep it.
@@ -114,28 +119,11 @@ def run(args: argparse.Namespace) -> int:
         if args.journal:
             _require_new(args.journal)
             journal = args.journal
-        plan = _plan(args, copy, entrants, journal)
+        plan = _plan(args, endpoint, entrants, journal)
         return run_loop(partial(play, plan, args.journal, args.json))
 
 
 # --- reading the arguments --------------------------------------------------------------------------------------------
-
-
-def _is_code(player: str) -> bool:
-    """True if this names a player's code, and False if it is an address."""
-    _, colon, name = player.rpartition(":")
-    return player.endswith(".py") or bool(colon and name.isidentifier())
-
-
-def _copy(args: argparse.Namespace) -> Entrant:
-    """Make a player of the code that was named, for its own game unless the command names one."""
-    from league.hosting.member.players import USUAL_GAME, check_code, load, refuse_unplayable
-
-    copy = load(args.player)
-    check_code(copy)
-    args.game = args.game or next(iter(copy.games), USUAL_GAME)
-    refuse_unplayable(copy, args.game)
-    return copy
 
 
 def _game_of(endpoint: str) -> str:
@@ -195,17 +183,12 @@ def _require_new(location: str) -> None:
         raise CommandError(f"{place} exists already; friendly matches need a new journal")
 
 
-def _plan(
-    args: argparse.Namespace,
-    copy: Entrant | None,
-    entrants: tuple[Entrant, ...],
-    journal: str,
-) -> SparringPlan:
+def _plan(args: argparse.Namespace, endpoint: str, entrants: tuple[Entrant, ...], journal: str) -> SparringPlan:
     from league.features.workshop.sparring import SparringPlan
     from league.features.workshop.sparring_manager import GUEST_ID, Fixtures, first_number, opponent_ids
     from league.machine import Address
 
-    guest = Address(args.id or GUEST_ID, args.player)
+    guest = Address(args.id or GUEST_ID, endpoint)
     opponents = opponent_ids(len(entrants))
     if guest.agent_id in opponents:
         raise CommandError(f"--id: {guest.agent_id} is the id of an opponent here", USAGE)
@@ -226,7 +209,6 @@ def _plan(
         seed=args.seed,
         host=args.host,
         time_scale=args.time_scale,
-        copy=copy,
     )
 
 

@@ -7,9 +7,6 @@ matches from those of a league. Only the referee keeps a journal: the report is 
 `next_match` waits for steps of the manager or the referee, passes events on to a watcher, and returns those of the
 match when it is over. It returns None when the manager has no match left to give out. The session must be closed in any
 case: it holds open ports and the processes and threads of strategies.
-
-A guest may also be a copy of a player that the session makes of its code. It is a guest like any other: it is
-registered nowhere, so the matches know nothing of the player's league, nor the league of them.
 """
 
 from __future__ import annotations
@@ -51,8 +48,6 @@ from league.transport.http_client import HttpClient
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 PING_S = 3.0
-NOBODY = "http://127.0.0.1:9/mcp"
-"""The manager of a copy of a player: the discard port, where it registers in vain."""
 MOST_MATCHES = 1000
 
 
@@ -71,10 +66,7 @@ class SparringWatcher:
 
 @dataclass(frozen=True, slots=True)
 class SparringPlan:
-    """The matches that were ordered. `journal` is the location of the referee's journal; empty if none is kept.
-
-    If the guest is a `copy` of a player, its address names the player's code until the session has opened its port.
-    """
+    """The matches that were ordered. `journal` is the location of the referee's journal; empty if none is kept."""
 
     fixtures: Fixtures
     entrants: tuple[Entrant, ...]
@@ -83,7 +75,6 @@ class SparringPlan:
     seed: int | None = None
     host: str = "127.0.0.1"
     time_scale: float = 1.0
-    copy: Entrant | None = None
 
     @property
     def guest(self) -> Address:
@@ -94,14 +85,6 @@ class SparringPlan:
         """The names of the opponents, by their ids."""
         titles = [entrant.title for entrant in self.entrants]
         return dict(zip(self.fixtures.opponents, titles, strict=True))
-
-    @property
-    def hosted(self) -> dict[str, Entrant]:
-        """The players of this process, by their ids."""
-        hosted = dict(zip(self.fixtures.opponents, self.entrants, strict=True))
-        if self.copy is not None:
-            hosted[self.guest.agent_id] = self.copy
-        return hosted
 
 
 def player_endpoint(url: str) -> str:
@@ -133,7 +116,8 @@ async def spar(plan: SparringPlan, watcher: SparringWatcher, stop: asyncio.Event
     client = HttpClient()
     session = SparringSession(plan, client)
     try:
-        watcher.begun("" if plan.copy else await require_player(plan, client))
+        findings = await require_player(plan, client)
+        watcher.begun(findings)
         await session.open()
         await serving.until(stop, session.follow(watcher))
         return session.manager
@@ -165,23 +149,19 @@ class SparringSession:
     async def open(self) -> None:
         """Start all agents."""
         # All ports first, so that every address is known before anybody speaks.
-        for name in (MANAGER, REFEREE_ID, *self._plan.hosted):
+        for name in (MANAGER, REFEREE_ID, *self._plan.names):
             host = HostedAgent()
             self._hosts[name] = host
             await host.listen(Door(self._plan.host, LIMIT), 0, App(post=host.respond))
         endpoints = [host.endpoint for name, host in self._hosts.items() if name != MANAGER]
-        fixtures = self._plan.fixtures
-        guest = self._hosts.get(fixtures.guest.agent_id)
-        if guest is not None:
-            fixtures = replace(fixtures, guest=Address(fixtures.guest.agent_id, guest.endpoint))
-        manager = partial(SparringManager, fixtures, endpoints, sources.chance)
+        manager = partial(SparringManager, self._plan.fixtures, endpoints, sources.chance)
         await self._start(MANAGER, Role.MANAGER, manager)
         await self._start(REFEREE_ID, Role.REFEREE, self._referee)
-        for name, entrant in self._plan.hosted.items():
+        for name, entrant in zip(self._plan.names, self._plan.entrants, strict=True):
             runner = StrategyRunner(entrant, self._seeding(entrant))
             self._runners.append(runner)
-            player = partial(self._player, name, entrant)
-            agent = await self._start(name, Role.PLAYER, player, runner)
+            opponent = partial(self._opponent, name, entrant)
+            agent = await self._start(name, Role.PLAYER, opponent, runner)
             runner.start(agent)
 
     async def close(self) -> None:
@@ -277,11 +257,10 @@ class SparringSession:
         )
         return referees.build(options, 0, self._hosts[REFEREE_ID].endpoint, secrets, self._plan.fixtures.opening)
 
-    def _player(self, agent_id: str, entrant: Entrant, secrets: Mapping[str, str]) -> Machine:
-        is_opponent = agent_id in self._plan.fixtures.opponents
+    def _opponent(self, agent_id: str, entrant: Entrant, secrets: Mapping[str, str]) -> Machine:
         options = replace(
             defaults(PlayerOptions),
-            manager=self._hosts[MANAGER].endpoint if is_opponent else NOBODY,
+            manager=self._hosts[MANAGER].endpoint,
             # Not its title: a league refuses some names, and two opponents may have the same title.
             name=f"Opponent {agent_id.removeprefix('P')}",
             game=self._plan.fixtures.game_type,
