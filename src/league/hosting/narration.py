@@ -18,6 +18,7 @@ from league.hosting.author import authors
 from league.order_table import ORDERS
 from league.protocol.versions import KIT_LEAGUE, is_of_kit
 from league.terminal import console
+from league.terminal.addresses import agent_url, usual_manager
 from league.terminal.display import Style, paint
 from league.terminal.tables import counted
 
@@ -506,11 +507,11 @@ def _answered_invitation(player: Competitor, event: events.InvitationAnswered) -
 
 def _game_ended(player: Competitor, event: events.GameEnded) -> str:
     match = player.history[-1]
-    result = authors.result(
-        match,
-        is_of_league=player.is_of_league(event.match_id, event.referee_id),
-        opponent=_title(player, match.opponent_id),
-    )
+    # Friendly matches end with their journal, so nothing is left to explain.
+    explained_by = "the report of league spar"
+    if player.is_of_league(event.match_id, event.referee_id):
+        explained_by = _explanation(player, event.match_id)
+    result = authors.result(match, _title(player, match.opponent_id), explained_by)
     if not player.plays_with_kit(event.match_id, event.referee_id):
         return f"{result}; but {event.objection}" if event.objection else result
     if event.status == "TECHNICAL_LOSS":
@@ -527,11 +528,20 @@ _MISSED = {
 }
 
 
-def _missed(_: Competitor, event: events.MatchMissed) -> str:
+def _missed(player: Competitor, event: events.MatchMissed) -> str:
     sentence = f"{event.match_id} against {event.opponent_id} ended while you were away: {_MISSED[event.outcome]}"
     if event.outcome == "TECHNICAL_LOSS":
-        sentence += f"; league explain {event.match_id} tells why"
+        sentence += f"; {_explanation(player, event.match_id)} tells why"
     return sentence
+
+
+def _explanation(player: Competitor, match_id: str) -> str:
+    """Return the command that explains a match, as it works at the player's terminal."""
+    command = f"league explain {match_id}"
+    manager = player.managers[0]
+    if manager == agent_url(usual_manager()):
+        return command
+    return f"{command} --manager {manager.removesuffix('/mcp')}"
 
 
 def _unsigned(player: Competitor, event: events.ChoiceGiven) -> str:

@@ -56,6 +56,16 @@ def test_a_match_that_ended_without_us_is_told_once(rig: Rig) -> None:
     assert len(missed(rig)) == 1
 
 
+def test_the_command_that_explains_a_match_names_a_manager_that_is_elsewhere(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEAGUE_MANAGER", "http://192.0.2.2:8000")
+    (question,) = round_over(rig)
+    rig.answer(question, stats(rig, LOST))
+    sentence = narration.PLAYER[MatchMissed](rig.player, rig.journal[-1])
+    assert sentence.endswith("league explain R1M1 --manager http://127.0.0.1:8000 tells why")
+
+
 def test_a_player_that_knows_all_its_matches_asks_nothing(rig: Rig) -> None:
     assert round_over(rig, played=0) == []
 

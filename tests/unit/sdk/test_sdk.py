@@ -576,7 +576,7 @@ def test_importing_the_package_loads_nothing_yet() -> None:
 )
 def test_every_result_is_one_line(match: PastMatch, told: str) -> None:
     assert authors.result(match) == told
-    assert "league explain" not in authors.result(match, is_of_league=False)
+    assert "league explain" not in authors.result(match, explained_by="the report of league spar")
 
 
 def test_of_a_game_with_several_turns_the_reason_is_told() -> None:

@@ -243,12 +243,13 @@ def _forgiving(stream: io.TextIOWrapper) -> _ForgivingOutput:
     return _ForgivingOutput(stream.buffer, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
 
 
-def result(match: PastMatch, is_of_league: bool = True, opponent: str = "") -> str:
-    """One line about a match that is over; `opponent` is what people call it."""
+def result(match: PastMatch, opponent: str = "", explained_by: str = "") -> str:
+    """One line about a match that is over; `opponent` is what people call it, `explained_by` what tells why it was lost
+    if not `league explain` does."""
     verb = {"WIN": "won", "DRAW": "drew", "LOSS": "lost"}[match.outcome]
     outcome = f"{match.match_id}: you {verb} against {opponent or match.opponent_id}"
     if match.status == "TECHNICAL_LOSS":
-        return f"{outcome} by a technical loss {_fault(match, is_of_league)}"
+        return f"{outcome} by a technical loss {_fault(match, explained_by)}"
     reason = match.game_result.get("reason")
     moves = match.game_result.get("moves")
     # The last moves of a longer game say little.
@@ -260,13 +261,10 @@ def result(match: PastMatch, is_of_league: bool = True, opponent: str = "") -> s
     return f"{choices}, the number was {match.drawn_number}"
 
 
-def _fault(match: PastMatch, is_of_league: bool) -> str:
+def _fault(match: PastMatch, explained_by: str) -> str:
     """Names the side at fault, and where to find out why."""
     if match.outcome == "WIN":
         # The author can do nothing about the opponent's faults, so there is nothing to explain.
         return "(its own)"
     side = "of both players" if match.winner is None else "yours"
-    if not is_of_league:
-        # Friendly matches end with their journal, so nothing is left to explain.
-        return f"({side}); the report of league spar tells why"
-    return f"({side}); league explain {match.match_id} tells why"
+    return f"({side}); {explained_by or f'league explain {match.match_id}'} tells why"
