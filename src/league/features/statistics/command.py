@@ -13,7 +13,7 @@ from league.terminal import Command, CommandError, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
-    from league.features.statistics.findings import Favouritism, LeagueStatistics, RatingTable, RefereeDraws
+    from league.features.statistics.findings import LeagueStatistics
     from league.reading.models import ModelPlay
 
 EXAMPLE = examples(
@@ -32,8 +32,6 @@ RECORD = {
     "lost": "losses",
     "technical": "technical_losses",
 }
-REFEREES = {"draws": "draws", "p": "draws_p_value", "its draws look": "verdict"}
-"""The columns of the table, and the sentence that explains each."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,28 +63,18 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     import msgspec
 
     from league.features.statistics.findings import LeagueStatistics
-    from league.features.statistics.statistics_tables import left_out
+    from league.features.statistics.statistics_tables import notes
 
     # Its sentences are not fields of a result, and are left out.
     statistics = msgspec.convert(document, LeagueStatistics)
-    matches = terminal.counted(statistics.matches, "match")
-    title = f"{statistics.league_id}, {statistics.game_type}: {matches}; left out: {left_out(statistics.left_out)}"
-    yield terminal.plain(title)
-    yield from _explained({"matches": "matches", "left out": "left_out"})
+    yield terminal.plain(f"{statistics.league_id}, {statistics.game_type}")
     yield from _players(statistics)
-    if statistics.rating is not None:
-        yield from _rating(statistics.rating)
-    if statistics.referees:
-        yield from _referees(statistics.referees)
-    if statistics.favouritism:
-        yield from _favouritism(statistics.favouritism)
+    for note in notes(statistics):
+        yield ""
+        yield terminal.plain(f"{note.title}: {note.text}")
+        yield from _wrapped(note.sentence)
     if statistics.models:
         yield from _models(statistics.models)
-    if statistics.gone_behind:
-        yield ""
-        rows = [[player_id, times] for player_id, times in statistics.gone_behind.items()]
-        yield from terminal.table(("player", "gone while behind"), rows)
-        yield from _explained({"gone while behind": "gone_behind"})
 
 
 def _explained(columns: Mapping[str, str]) -> Iterator[str]:
@@ -94,12 +82,15 @@ def _explained(columns: Mapping[str, str]) -> Iterator[str]:
     from league.features.statistics.statistics_words import EXPLAINED
 
     for column, name in columns.items():
-        sentence = f"{column}: {EXPLAINED[name]}"
-        yield from textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from _wrapped(f"{column}: {EXPLAINED[name]}")
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
 def _players(statistics: LeagueStatistics) -> Iterator[str]:
-    from league.features.statistics.statistics_tables import measure_table, why_no_rating
+    from league.features.statistics.statistics_tables import measure_table
 
     table = measure_table(statistics)
     assert table is not None, "nothing is missing"
@@ -114,24 +105,6 @@ def _players(statistics: LeagueStatistics) -> Iterator[str]:
     yield ""
     yield from terminal.table((*fields, *table.columns), rows)
     yield from _explained({"technical": "technical_losses", **table.columns})
-    # Somebody who looks for a rating should not think that it got lost.
-    if statistics.rating is None:
-        yield f"  {why_no_rating(statistics)}"
-
-
-def _rating(table: RatingTable) -> Iterator[str]:
-    from league.features.statistics.statistics_tables import between
-
-    if table.groups > 1:
-        yield f"\nThe players are in {table.groups} groups."
-        yield from _explained({"groups": "groups"})
-    tied = [[pair.better, pair.worse, pair.more_matches] for pair in table.neighbours if not pair.apart]
-    if tied:
-        yield ""
-        yield from terminal.table(("this", "and this", "more matches"), tied)
-        yield from _explained({"more matches": "more_matches"})
-    yield f"\nSeat A: {table.seat_advantage:+.0f} points ({between(table.seat_interval, '+.0f')})"
-    yield from _explained({"seat A": "seat_advantage"})
 
 
 def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
@@ -149,32 +122,6 @@ def _models(models: Sequence[ModelPlay]) -> Iterator[str]:
             line = f"{line}; {NOT_RATED}: {model.not_rated}"
         yield terminal.plain(line)
     yield from _explained(MODELS)
-
-
-def _referees(referees: Sequence[RefereeDraws]) -> Iterator[str]:
-    rows: list[list[object]] = []
-    for referee in referees:
-        p_value = None
-        if referee.p_value is not None:
-            p_value = f"{referee.p_value:.3f}"
-        rows.append([referee.referee_id, referee.draws, p_value, referee.verdict])
-    yield ""
-    yield from terminal.table(("referee", *REFEREES), rows)
-    yield from _explained(REFEREES)
-
-
-def _favouritism(findings: Sequence[Favouritism]) -> Iterator[str]:
-    from league.features.statistics.statistics_tables import favour
-
-    rows: list[list[object]] = []
-    for finding in findings:
-        p_value = None
-        if finding.p_value is not None:
-            p_value = f"{finding.p_value:.3f}"
-        rows.append([finding.referee_id, finding.tested, p_value, favour(finding)])
-    yield ""
-    yield from terminal.table(("referee", "players tested", "p", "favours anybody?"), rows)
-    yield from _explained({"favours anybody?": "favouritism", "p": "favouritism_p_value"})
 
 
 COMMANDS = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from league.features.statistics import statistics_tables
-from league.features.statistics.findings import LeagueStatistics, Neighbours, RatingTable, RefereeDraws
-from league.features.statistics.statistics_tables import favour
+from league.features.statistics.findings import LeagueStatistics
+from league.features.statistics.statistics_tables import Note
 from league.features.statistics.statistics_words import EXPLAINED
 from league.games.contract import LOSS_POINTS, WIN_POINTS
+from league.reading.models import ModelPlay
 
 RECORD: Final = "won–drawn–lost"
 RECORD_EXPLAINED: Final = (
@@ -22,14 +23,6 @@ class Column(NamedTuple):
     """The title of a column, and the sentence that explains it."""
 
     title: str
-    sentence: str
-
-
-class Note(NamedTuple):
-    """A finding about the league as a whole."""
-
-    title: str
-    text: str
     sentence: str
 
 
@@ -99,7 +92,7 @@ def section(result: LeagueStatistics | None) -> Mapping[str, Mapping[str, object
 
 def statistics_view(statistics: LeagueStatistics) -> StatisticsView:
     """Return the statistics of a league, ready to be shown."""
-    notes = tuple(_notes(statistics))
+    notes = (*statistics_tables.notes(statistics), *map(_model_note, statistics.models))
     table = statistics_tables.measure_table(statistics)
     if table is None:
         # It is a whole sentence here, and the end of one on a terminal.
@@ -152,43 +145,8 @@ def _reach(row: statistics_tables.MeasureRow, scale: AxisEnds) -> Reach | None:
     )
 
 
-def _notes(statistics: LeagueStatistics) -> Iterator[Note]:
-    left_out = statistics_tables.left_out(statistics.left_out)
-    yield Note("matches", f"{statistics.matches} count.", EXPLAINED["matches"])
-    yield Note("left out", f"{left_out.capitalize()}.", EXPLAINED["left_out"])
-    if statistics.points is not None:
-        yield Note("rating", statistics_tables.why_no_rating(statistics), "")
-    if statistics.rating is not None:
-        yield from _rating_notes(statistics.rating)
-    for model in statistics.models:
-        text = f"{statistics_tables.conditions(model)}."
-        if model.not_rated:
-            text = f"{text} Not rated: {model.not_rated}."
-        yield Note(f"{model.player_id}, a language model", text, "")
-    for referee in statistics.referees:
-        yield Note(f"draws of {referee.referee_id}", _draws(referee), EXPLAINED["verdict"])
-    for finding in statistics.favouritism:
-        yield Note(f"favours of {finding.referee_id}", f"{favour(finding)}.", EXPLAINED["favouritism"])
-
-
-def _draws(referee: RefereeDraws) -> str:
-    # Without a p-value there is no verdict either.
-    if referee.p_value is None:
-        return f"{referee.draws}, too few to judge."
-    return f"{referee.draws}, look {referee.verdict}, p {referee.p_value:.3f}."
-
-
-def _rating_notes(table: RatingTable) -> Iterator[Note]:
-    if table.groups > 1:
-        yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
-    # For pairs that are told apart there is no need for more.
-    tied = [_more_matches(pair) for pair in table.neighbours if not pair.apart]
-    if tied:
-        yield Note("more matches", f"{', '.join(tied)}.", EXPLAINED["more_matches"])
-    interval = statistics_tables.between(table.seat_interval, "+.0f")
-    yield Note("seat A", f"{table.seat_advantage:+.0f} points ({interval}).", EXPLAINED["seat_advantage"])
-
-
-def _more_matches(pair: Neighbours) -> str:
-    count = "–" if pair.more_matches is None else f"{pair.more_matches:,}"
-    return f"{pair.better} and {pair.worse}: {count}"
+def _model_note(model: ModelPlay) -> Note:
+    text = f"{statistics_tables.conditions(model)}."
+    if model.not_rated:
+        text = f"{text} Not rated: {model.not_rated}."
+    return Note(f"{model.player_id}, a language model", text, "")

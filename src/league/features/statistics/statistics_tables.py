@@ -1,21 +1,27 @@
-"""The statistics as tables of text, for terminals and pages. Every column has a sentence that explains it."""
+"""The statistics as text, for terminals and pages: a table of the players, and notes on the league as a whole. Every
+column and every note has a sentence that explains it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from league.features.statistics.findings import (
     Favouritism,
     LeagueStatistics,
     LeftOut,
+    Neighbours,
     OpenInterval,
     PlayerPoints,
     PlayerRating,
     PlayerRecord,
     RankRange,
+    RatingTable,
+    RefereeDraws,
 )
+from league.features.statistics.statistics_words import EXPLAINED
 from league.reading.models import ModelPlay
 from league.terminal.tables import counted
 
@@ -74,6 +80,14 @@ class MeasureTable:
     rows: tuple[MeasureRow, ...]
 
 
+class Note(NamedTuple):
+    """A finding about the league as a whole."""
+
+    title: str
+    text: str
+    sentence: str
+
+
 def measure_table(statistics: LeagueStatistics) -> MeasureTable | None:
     """Return the table of the measure that the game declares; None if it cannot be computed here."""
     if statistics.points is not None:
@@ -85,10 +99,6 @@ def measure_table(statistics: LeagueStatistics) -> MeasureTable | None:
         rows = [_rating(player, len(players)) for player in players]
         return _table(RATING, rows, statistics.unrated)
     return None
-
-
-def why_no_rating(statistics: LeagueStatistics) -> str:
-    return BY_MARGIN if statistics.measure == "margin" else NO_RATING
 
 
 def _table(columns: Mapping[str, str], rows: Sequence[MeasureRow], unrated: Sequence[PlayerRecord]) -> MeasureTable:
@@ -184,7 +194,33 @@ def conditions(model: ModelPlay) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def left_out(matches: LeftOut) -> str:
+# --- notes ------------------------------------------------------------------------------------------------------------
+
+
+def notes(statistics: LeagueStatistics) -> Iterator[Note]:
+    """Yield the findings about the league as a whole."""
+    yield Note("matches", f"{statistics.matches} count.", EXPLAINED["matches"])
+    yield Note("left out", f"{_left_out(statistics.left_out).capitalize()}.", EXPLAINED["left_out"])
+    if statistics.points is not None:
+        # Somebody who looks for a rating should not think that it got lost.
+        yield Note("rating", BY_MARGIN if statistics.measure == "margin" else NO_RATING, "")
+    if statistics.rating is not None:
+        yield from _rating_notes(statistics.rating)
+    for referee in statistics.referees:
+        yield Note(f"draws of {referee.referee_id}", _draws(referee), _explained("draws", "draws_p_value", "verdict"))
+    for finding in statistics.favouritism:
+        sentence = _explained("favouritism", "favouritism_p_value")
+        yield Note(f"favours of {finding.referee_id}", f"{favour(finding)}.", sentence)
+    if statistics.gone_behind:
+        times = [f"{player_id}: {count}" for player_id, count in statistics.gone_behind.items()]
+        yield Note("gone while behind", f"{', '.join(times)}.", EXPLAINED["gone_behind"])
+
+
+def _explained(*names: str) -> str:
+    return " ".join(EXPLAINED[name] for name in names)
+
+
+def _left_out(matches: LeftOut) -> str:
     """Say which matches do not count."""
     counts = {
         "technical losses": matches.technical_losses,
@@ -193,6 +229,29 @@ def left_out(matches: LeftOut) -> str:
         "with players that are not rated": matches.not_rated,
     }
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+
+
+def _draws(referee: RefereeDraws) -> str:
+    # Without a p-value there is no verdict either.
+    if referee.p_value is None:
+        return f"{referee.draws}, too few to judge."
+    return f"{referee.draws}, look {referee.verdict}, p {referee.p_value:.3f}."
+
+
+def _rating_notes(table: RatingTable) -> Iterator[Note]:
+    if table.groups > 1:
+        yield Note("groups", f"The players are in {table.groups} groups.", EXPLAINED["groups"])
+    # For pairs that are told apart there is no need for more.
+    tied = [_more_matches(pair) for pair in table.neighbours if not pair.apart]
+    if tied:
+        yield Note("more matches", f"{', '.join(tied)}.", EXPLAINED["more_matches"])
+    interval = between(table.seat_interval, "+.0f")
+    yield Note("seat A", f"{table.seat_advantage:+.0f} points ({interval}).", EXPLAINED["seat_advantage"])
+
+
+def _more_matches(pair: Neighbours) -> str:
+    count = "–" if pair.more_matches is None else f"{pair.more_matches:,}"
+    return f"{pair.better} and {pair.worse}: {count}"
 
 
 def favour(finding: Favouritism) -> str:
