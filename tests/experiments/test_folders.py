@@ -351,28 +351,16 @@ def test_parts_of_different_plans_are_not_merged(shards: list[Path], tmp_path: P
         merge([shards[0], tmp_path / "nowhere"], tmp_path / "merged")
 
 
-def with_end(line: bytes, place: int, end: str) -> bytes:
-    """A line of series.jsonl that states another end for a match, with a fresh digest."""
-    record = json.loads(line)
-    del record["digest"]
-    record["ends"] = record["ends"][:place] + end + record["ends"][place + 1 :]
-    body = json.dumps(record, separators=(",", ":")).encode()[:-1]
-    return body + DIGEST_FIELD + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
-
-
-@pytest.mark.parametrize("game", ["even_odd", "tic_tac_toe", "kuhn_poker"])
-def test_an_end_that_contradicts_its_moves_is_not_merged(game: str, tmp_path: Path) -> None:
+def test_a_line_with_fewer_matches_than_the_plan_is_not_merged(tmp_path: Path) -> None:
     part = tmp_path / "part"
-    tournament(["random", "random"], game=game, meetings=20, seed=1, jobs=1, to=part)
-    (line,) = (part / LINES).read_bytes().splitlines(keepends=True)
-    ends = json.loads(line)["ends"]
-    for place, end in enumerate(ends[:6]):
-        for other in "012345".replace(end, ""):
-            (part / LINES).write_bytes(with_end(line, place, other))
-            with pytest.raises(CommandError, match=f"an end of match {place} that its moves do not have"):
-                merge([part], tmp_path / "merged")
-    (part / LINES).write_bytes(with_end(line, 0, ends[0]))
-    assert merge([part], tmp_path / "merged").document["matches"] == 20
+    tournament(["random", "random"], meetings=20, seed=1, jobs=1, to=part)
+    record = json.loads((part / LINES).read_bytes())
+    del record["digest"]
+    record["ends"] = record["ends"][1:]
+    body = json.dumps(record, separators=(",", ":")).encode()[:-1]
+    (part / LINES).write_bytes(body + DIGEST_FIELD + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n')
+    with pytest.raises(CommandError, match="has another number of matches than the plan"):
+        merge([part], tmp_path / "merged")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")

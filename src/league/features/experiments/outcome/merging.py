@@ -2,9 +2,6 @@
 
 All folders must be of one plan. The series of a part may be in several folders, if they are the same there, byte for
 byte. Nothing is written before every planned series was found. What is written is what one run would have written.
-
-Parts may come from other people, so every match is played once more: its moves must lead to the end, and to the points,
-that its line states.
 """
 
 from __future__ import annotations
@@ -27,18 +24,13 @@ from league.features.experiments.outcome.series_store import (
     write_plan,
     writing,
 )
-from league.features.experiments.playing.plan import PlanFacts, Shard, Task, game_named, openings_for
-from league.features.experiments.playing.repeatability import moves_in
-from league.features.experiments.playing.series import WHOLE, MatchEnd, SeriesPlan
+from league.features.experiments.playing.plan import PlanFacts, Shard, Task
 from league.features.experiments.tournament import ResultCollector, TournamentResult, result_of
 from league.games import registry
-from league.games.contract import PLAYER_B, Outcome, opponent
 from league.terminal import CommandError
 
 MOST_NAMED: Final = 5
 """Missing pairs that are named one by one."""
-UNPLAYABLE: Final = (StopIteration, ValueError, LookupError, TypeError)
-"""What a game raises for moves that somebody else wrote."""
 
 
 class TournamentFolder(NamedTuple):
@@ -115,7 +107,6 @@ def _comparable(plan: PlanFacts) -> dict[str, Any]:
 def _together(facts: PlanFacts, parts: list[TournamentFolder]) -> SeriesStore:
     """Return the planned series of all parts in one store."""
     store = SeriesStore.temporary()
-    judge = _Judge(facts)
     planned = {facts.series(task).key: task for task in facts.tasks()}
     origins: dict[str, Path] = {}
     for part in parts:
@@ -125,7 +116,7 @@ def _together(facts: PlanFacts, parts: list[TournamentFolder]) -> SeriesStore:
                 continue
             line = part.store.line(key)
             if key not in store:
-                judge.check(part, planned[key], part.store.record(key))
+                _require_planned(facts, part, planned[key], part.store.record(key))
                 store.add(key, line)
                 origins[key] = part.folder
             elif store.line(key) != line:
@@ -137,64 +128,16 @@ def _together(facts: PlanFacts, parts: list[TournamentFolder]) -> SeriesStore:
     return store
 
 
-class _Judge:
-    """Plays recorded matches once more."""
-
-    def __init__(self, facts: PlanFacts) -> None:
-        self._facts = facts
-        self._game = game_named(facts.game)
-        self._openings = openings_for(facts.game, facts.openings, facts.seed)
-
-    def check(self, part: TournamentFolder, task: Task, record: SeriesRecord) -> None:
-        """CommandError if a series states another end than its moves have."""
-        series = self._facts.series(task)
-        plan = SeriesPlan(self._game, record.seed, series.start, series.matches, self._openings)
-        wrong = "another number of matches than the plan"
-        is_whole = (record.seed, record.start) == (series.seed, series.start)
-        if is_whole and len(record.ends) == len(record.moves) == series.matches:
-            places = (place for place in range(series.matches) if not self._is_right(plan, record, place))
-            wrong = next((f"an end of match {plan.start + place} that its moves do not have" for place in places), "")
-        if wrong:
-            pair = " and ".join(_names(self._facts, task))
-            raise CommandError(f"{part.folder / LINES} has {wrong}, in a series of {pair}: play that series again")
-
-    def _is_right(self, plan: SeriesPlan, record: SeriesRecord, place: int) -> bool:
-        number = plan.start + place
-        chance = record.chance[place] if place < len(record.chance) else ""
-        try:
-            outcome = self._outcome(plan, number, moves_in(record.moves[place]), chance.split())
-        except UNPLAYABLE:
-            outcome = None
-        is_played = record.ends[place] in {str(int(end)) for end in WHOLE}
-        if outcome is None or not is_played:
-            # Who failed broke the match off.
-            return outcome is None and not is_played
-        first = plan.first_seat(number)
-        ends = {None: MatchEnd.DRAW, first: MatchEnd.FIRST_WON, opponent(first): MatchEnd.SECOND_WON}
-        if not self._game.scoring.by_margin:
-            return record.ends[place] == str(int(ends[outcome.winner]))
-        score = self._game.scoring.points(outcome.winner, False, outcome.returns)
-        ours = score[::-1] if first == PLAYER_B else score
-        return record.ends[place] == str(int(ends[outcome.winner])) and tuple(record.scores[place]) == tuple(ours)
-
-    def _outcome(self, plan: SeriesPlan, number: int, moves: list[str], chance: list[str]) -> Outcome | None:
-        """Return how a match ends by its moves and by what chance drew; None if they do not lead to its end."""
-        rules = self._game.rules
-        state: Any = self._game.opened(self._openings[plan.opening(number)])
-        chosen = iter(moves)
-        drawn = iter(chance)
-        while (mover := rules.to_move(state)).kind != "nobody":
-            if mover.kind == "chance":
-                state = rules.draw(state, int(next(drawn)))
-                continue
-            turn = {seat: next(chosen) for seat in mover.seats}
-            if any(move not in rules.legal_moves(state, seat) for seat, move in turn.items()):
-                return None
-            state = rules.play(state, turn)
-        if next(chosen, None) is not None or next(drawn, None) is not None:
-            return None
-        outcome: Outcome | None = rules.outcome(state)
-        return outcome
+def _require_planned(facts: PlanFacts, part: TournamentFolder, task: Task, record: SeriesRecord) -> None:
+    """CommandError if a line does not hold the series that its key says."""
+    series = facts.series(task)
+    is_planned = (record.seed, record.start) == (series.seed, series.start)
+    if not is_planned or not len(record.ends) == len(record.moves) == series.matches:
+        pair = " and ".join(_names(facts, task))
+        raise CommandError(
+            f"{part.folder / LINES} has another number of matches than the plan, in a series of {pair}: "
+            "play that series again"
+        )
 
 
 def _names(facts: PlanFacts, task: Task) -> tuple[str, str]:
