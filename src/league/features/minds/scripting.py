@@ -16,12 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
 from league.features.minds.asked.chat import KEY_VARIABLE, ProviderOfModels, request_fields
-from league.features.minds.asked.transports import Transport
 from league.features.minds.asking import AskingPlayer, Time
 from league.features.minds.cache import AnswerCache
 from league.features.minds.connecting import CORRECTIONS, entrant_of, transport_for
@@ -35,7 +34,7 @@ from league.terminal import CommandError
 
 AT_ONCE: Final = 8
 """How many questions a provider gets at the same time."""
-T = TypeVar("T")
+IN_THIS_PROCESS: Final = Time(monotonic, asyncio.sleep)
 OUTAGES: Final = 5
 """After so many declined choices in a row, of one match or of several, a study ends."""
 
@@ -66,24 +65,24 @@ def LLM(  # noqa: N802 - to scripts it is a class
     """
     if max_cost is not None and price is None:
         raise CommandError("max_cost needs price=(prompt, completion), each for a million tokens")
-
     text = msgspec.json.encode(request).decode() if request else ""
-    more = _named_as_arguments(lambda: request_fields(text))
+    filled = _prompt(prompt, options_shown, system)
 
-    def transport() -> Transport:
-        return ProviderOfModels(model, base_url, temperature=temperature, key_variable=key_variable, more=more)
+    def player() -> AskingPlayer:
+        more = request_fields(text)
+        return AskingPlayer(
+            ProviderOfModels(model, base_url, temperature=temperature, key_variable=key_variable, more=more),
+            filled,
+            corrections=corrections,
+            time=IN_THIS_PROCESS,
+            rules=registry.rules_text,
+            budget=Budget(max_tokens, max_cost, Price(*price) if price else None),
+            cache=AnswerCache(cache) if cache else None,
+            temperature=temperature,
+            request=text,
+        )
 
-    settings = AskedSettings(
-        prompt=_prompt(prompt, options_shown, system),
-        request=text,
-        corrections=corrections,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        price=Price(*price) if price else None,
-        cache=cache,
-    )
-    return AskedPlayer(transport, settings, name or model, at_once)
+    return AskedPlayer(player, name, at_once)
 
 
 def Ask(  # noqa: N802 - to scripts it is a class
@@ -99,17 +98,24 @@ def Ask(  # noqa: N802 - to scripts it is a class
     at_once: int = AT_ONCE,
 ) -> AskedPlayer:
     """A program, an MCP server or an A2A agent as a player: "exec:COMMAND", "mcp:COMMAND", "mcp+http://…", "a2a+http://…"."""
+    filled = _prompt(prompt, options_shown, system)
 
-    def transport() -> Transport:
+    def player() -> AskingPlayer:
         transport = transport_for(spec, tool)
         if transport is None:
             raise CommandError(
                 f"{spec!r} is not exec:COMMAND, mcp:COMMAND, mcp+http://… or a2a+http://…; a model is a league.LLM"
             )
-        return transport
+        return AskingPlayer(
+            transport,
+            filled,
+            corrections=corrections,
+            time=IN_THIS_PROCESS,
+            rules=registry.rules_text,
+            cache=AnswerCache(cache) if cache else None,
+        )
 
-    settings = AskedSettings(prompt=_prompt(prompt, options_shown, system), corrections=corrections, cache=cache)
-    return AskedPlayer(transport, settings, name or transport().model, at_once)
+    return AskedPlayer(player, name, at_once)
 
 
 def _prompt(text: str, options_shown: bool, system: str) -> Prompt:
@@ -117,28 +123,6 @@ def _prompt(text: str, options_shown: bool, system: str) -> Prompt:
         return Prompt(text, options_shown, system)
     except ValueError as error:
         raise CommandError(f"this is not a prompt: {error}") from error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedSettings:
-    """How a player asks, and what it may spend."""
-
-    prompt: Prompt
-    corrections: int
-    request: str = ""
-    temperature: float | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    price: Price | None = None
-    cache: str | Path | None = None
-
-
-def _named_as_arguments(make: Callable[[], T]) -> T:
-    """Make something; errors name the arguments of a script, not the options of a command."""
-    try:
-        return make()
-    except CommandError as error:
-        raise _as_arguments(error) from error
 
 
 def _as_arguments(error: CommandError) -> CommandError:
@@ -149,41 +133,30 @@ def _as_arguments(error: CommandError) -> CommandError:
 class AskedPlayer:
     """A player that asks, before it plays. It can play in several leagues and tournaments, one after the other."""
 
-    def __init__(self, transport: Callable[[], Transport], settings: AskedSettings, name: str, at_once: int) -> None:
+    def __init__(self, make: Callable[[], AskingPlayer], name: str, at_once: int) -> None:
         if at_once < 1:
             raise CommandError("at_once must be at least 1")
-        self._transport = transport
-        self._settings = settings
+        self._make = make
         self._serving: _Serving | None = None
-        self.__name__ = name
-        """As of a class: tournaments take the names of strategies from it."""
         self.at_once = at_once
-        _named_as_arguments(self._player)  # mistakes are found now, and not in the middle of a study
-
-    def _player(self) -> AskingPlayer:
-        settings = self._settings
-        return AskingPlayer(
-            transport=self._transport(),
-            prompt=settings.prompt,
-            corrections=settings.corrections,
-            time=Time(monotonic, asyncio.sleep),
-            rules=registry.rules_text,
-            budget=Budget(settings.max_tokens, settings.max_cost, settings.price),
-            cache=AnswerCache(settings.cache) if settings.cache else None,
-            temperature=settings.temperature,
-            request=settings.request,
-        )
+        # Made once here, so that mistakes are found now, and not in the middle of a study.
+        try:
+            model = make().transport.model
+        except CommandError as error:
+            raise _as_arguments(error) from error
+        self.__name__ = name or model
+        """As of a class: tournaments take the names of strategies from it."""
 
     def entrant(self) -> Entrant:
         """Enter it in a league."""
-        return entrant_of(self._player(), self.__name__)
+        return entrant_of(self._make(), self.__name__)
 
     # --- in tournaments -----------------------------------------------------------------------------------------------
 
     @contextmanager
     def playing(self) -> Iterator[None]:
         """Be ready for the questions of a tournament as long as this lasts."""
-        serving = _Serving(self._player())
+        serving = _Serving(self._make())
         serving.start()
         self._serving = serving
         try:
