@@ -104,7 +104,7 @@ def graded(*names: str, game: str = "tic_tac_toe") -> tuple[GradingOrder, list[G
     for name in names:
         failure = SubmissionFailed("exception", EVIL, trace=EVIL, question=EVIL)
         submission = Submission(name.replace("/", ""), None, name, EVIL, EVIL)
-        rows.append(GradedRow(submission, failure=failure, printed=EVIL, failures=[(EVIL, 3)]))
+        rows.append(GradedRow(submission, failure=failure, failures=[(EVIL, 3)]))
     submissions = [row.submission for row in rows]
     return GradingOrder(submissions, game, 20, 1, ("random",), 1.0, 5.0, 512, 1, is_boxed=True), rows
 

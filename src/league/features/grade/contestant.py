@@ -36,10 +36,6 @@ class SandboxedStrategy:
     """A submission in one series. Its process starts with its first choice."""
 
     def __init__(self, contestant: Contestant) -> None:
-        self.printed = ""
-        """What it printed, once the series is over."""
-        self.attempts: set[str] = set()
-        """What it tried that the sandbox forbids, once the series is over."""
         self.end: SubmissionFailed | None = None
         """Why it cannot be asked any more."""
         self._contestant = contestant
@@ -70,8 +66,6 @@ class SandboxedStrategy:
     def series_over(self) -> None:
         """End the process."""
         if self._process is not None:
-            self.printed = self._process.printed(is_dead=self.end is not None)
-            self.attempts = self._process.attempts
             self._process.close()
             self._process = None
 

@@ -57,9 +57,6 @@ class Trial(NamedTuple):
     """The ends and moves of all matches: a second trial must repeat them."""
     words: Counter[str]
     """What failed."""
-    printed: str
-    attempts: set[str]
-    """What it tried that the sandbox forbids."""
 
 
 @dataclass
@@ -72,9 +69,6 @@ class GradedRow:
     trial: Trial | None = None
     failure: SubmissionFailed | None = None
     """Why it does not take part, or what failed most often."""
-    printed: str = ""
-    attempts: set[str] = field(default_factory=set)
-    """What it tried, in words that the second trial repeated."""
     has_same_words: bool = True
     """The second trial failed with the words of the first one."""
     score: dict[str, Any] = field(default_factory=dict)
@@ -157,10 +151,6 @@ def _repeat(grounds: Grounds, number: int, row: GradedRow) -> None:
         return
     first = row.trial
     _, second = _tried(grounds, number, row.submission, f"{number}-again")
-    row.printed = first.printed if first.printed == second.printed else ""
-    row.attempts = first.attempts
-    if first.attempts != second.attempts:
-        row.attempts = {text.partition(":")[0] for text in first.attempts}
     row.has_same_words = first.words == second.words
     if first.course != second.course:
         raise DIFFERS
@@ -194,7 +184,7 @@ def _tried(grounds: Grounds, number: int, submission: Submission, place: str) ->
         failure = _failure_in(own.removeprefix("0 "), contestant)
     words = result.failures if failure is None else Counter([failure.text])
     course = (bytes(result.ends), result.moves, failure and failure.reason)
-    return contestant, Trial(failure, course, words, strategy.printed, strategy.attempts)
+    return contestant, Trial(failure, course, words)
 
 
 def _failure_in(text: str, contestant: Contestant) -> SubmissionFailed:
@@ -235,8 +225,6 @@ def _add_results(rows: Iterable[GradedRow], result: TournamentResult) -> None:
         row.points = round(row.score["points_per_match"], 3)
         row.match = matches[name]
         row.failure = None
-        if row.attempts:
-            row.failure = SubmissionFailed("", f"tried: {'; '.join(sorted(row.attempts))}")
         counts: Counter[str] = Counter()
         for failed in result.document["failures"]:
             if failed["strategy"] == name:

@@ -40,7 +40,7 @@ LONGEST_LINE: Final = 1 << 16
 MOST_NOTES: Final = 20
 """Notes that come before one answer."""
 MOST_OUTPUT: Final = 20_000
-"""Characters of what a submission printed that are kept."""
+"""Bytes of what a submission printed that are looked at when it has died."""
 PATIENCE: Final = 4
 """How many times its limit a choice may take on the wall."""
 LONGEST_WAIT: Final = 0.2
@@ -120,13 +120,10 @@ class SandboxedProcess:
     """A submission that can be asked; SubmissionFailed if it cannot be loaded."""
 
     def __init__(self, grounds: Grounds, copy: Path, number: int) -> None:
-        self.attempts: set[str] = set()
-        """What it tried that the sandbox forbids."""
         self._grounds = grounds
         self._question = 0
         self._asked = ""
         self._unread = b""
-        self._printed_when_answered = 0
         self._note: tuple[str, str] | None = None
         """Its last attempt before an answer."""
         self._first: int | None = None
@@ -201,7 +198,7 @@ class SandboxedProcess:
         except (ValueError, OSError):
             self._process.wait()
             if not text:
-                raise SandboxBroken(f"bubblewrap did not start: {self.printed(is_dead=True)}") from None
+                raise SandboxBroken(f"bubblewrap did not start: {self._last_words()}") from None
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -276,13 +273,11 @@ class SandboxedProcess:
             line = self._line()
             if line.q < 0 and line.reason in SAID_BY_RUNNER:
                 self._note = (line.reason, line.text)
-                self.attempts.add(f"{line.reason}: {line.text}")
             elif line.q != self._question or line.reason not in ("", *SAID_BY_RUNNER):
                 break
             elif line.reason:
                 raise self._said(line)
             else:
-                self._printed_when_answered = self._printed_size()
                 return line
         raise self._tampered()
 
@@ -324,7 +319,7 @@ class SandboxedProcess:
         except subprocess.TimeoutExpired:
             return self._final(DIED, "it closed the pipe of the grader")
         # This is how Python ends when it cannot even say what happened.
-        if status == 1 and self.printed(is_dead=True).endswith("MemoryError\n"):
+        if status == 1 and self._last_words().endswith("MemoryError\n"):
             return self._final(MEMORY, "it used more memory than it may")
         try:
             number = signal.Signals(status - SIGNALLED if status > SIGNALLED else -status)
@@ -338,15 +333,10 @@ class SandboxedProcess:
             text = f"{text} ({attempt})"
         return SubmissionFailed(reason, text, question=self._asked)
 
-    def _printed_size(self) -> int:
-        return os.fstat(self._output.fileno()).st_size
-
-    def printed(self, is_dead: bool) -> str:
-        """Return the end of what it printed before its last answer: later, while nobody waits for it, that differs
-        from run to run. Return the end of everything if it is dead."""
-        size = self._printed_size() if is_dead else self._printed_when_answered
-        start = max(0, size - MOST_OUTPUT)
-        return os.pread(self._output.fileno(), size - start, start).decode("utf-8", "replace")
+    def _last_words(self) -> str:
+        """Return the end of what it printed."""
+        start = max(0, os.fstat(self._output.fileno()).st_size - MOST_OUTPUT)
+        return os.pread(self._output.fileno(), MOST_OUTPUT, start).decode("utf-8", "replace")
 
     def close(self) -> None:
         """End it, and give back what it held."""
