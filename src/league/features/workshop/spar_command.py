@@ -27,7 +27,8 @@ Only the player has to be running: you need no league, no manager and no registr
 listens only to the referees of its league. Name its class instead of its address, and a copy of it plays here, at any
 time and without a trace in its league. This command runs a referee and the opponents itself, with the rules and time
 limits of a league. The player hears about these matches only. Opponents have the same names as for `league player
---strategy`. After two technical losses in a row the remaining matches are not played.
+--strategy`. After two technical losses in a row the remaining matches are not played. Mistakes that cost neither a
+match nor a retry are found by `league check player`.
 
 exit status: 0 if all matches were played without a technical loss of the player, 1 if not, 2 for wrong usage or if
 nobody listens at the address"""

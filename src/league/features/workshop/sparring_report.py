@@ -1,7 +1,7 @@
 """The report of friendly matches: results, response times, choices, findings, and an explanation of one match.
 
 Everything is made from the referee's events and letters. A finding is something that the guest did wrong, with the
-clause it breaks and what it cost: the match, a retry, or nothing (a strict league would still refuse it).
+clause it breaks and what it cost: the match, or a retry. What costs nothing is told by `league check player`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from league.events import ConventionLearned, MatchDecided, PlayerDeviated
-from league.features.records.broken_clauses import ClauseRef, clause, clause_of, named
+from league.events import ConventionLearned, MatchDecided
+from league.features.records.broken_clauses import ClauseRef
 from league.features.records.explain import Explanation, explain
-from league.features.records.fault_words import ITS_CODE, advice_for, corrected_mistakes, final_faults
+from league.features.records.fault_words import ITS_CODE, PlayerFault, corrected_mistakes, final_faults
 from league.features.records.match_facts import MatchFacts
 from league.features.workshop.sparring_matches import (
-    MOVES,
     FriendlyMatch,
     Timing,
     friendly_match,
@@ -27,18 +26,10 @@ from league.features.workshop.sparring_matches import (
     on_convention,
     timings_of,
 )
-from league.gateway.readers.normalise import normalise_answer
-from league.protocol.errors import PeerError
-from league.protocol.message.envelope import Reading, unseal
-from league.protocol.message.exchanges import EXCHANGES
-from league.protocol.wire.jsonrpc import decode_answer
 from league.reading.journals import Journals
 
-Cost = Literal["the match", "a retry or a correction", "nothing"]
-
-"""The cause of a fault that is in the code of a player begins so."""
+Cost = Literal["the match", "a retry or a correction"]
 SPEC: Final = "SPEC"
-QUESTIONS: Final = ("GAME_INVITATION", *MOVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +124,6 @@ def _summary(
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-_WEIGHT: Final[Mapping[Cost, int]] = {"the match": 0, "a retry or a correction": 1, "nothing": 2}
-_ACKNOWLEDGE: Final = "Answer every message at once with a JSON-RPC result, even if it only informs you."
-
-
-class Tolerated(NamedTuple):
-    """Something that `compat` accepts, and a strict league would not."""
-
-    code: str
-    requirement: str
-    detail: str
-
-
 def _findings(matches: Sequence[MatchFacts], guest_id: str) -> Iterator[SparringFinding]:
     """Yield the costliest findings first. The same mistake in several matches is one finding."""
     groups: dict[tuple[str, ClauseRef | None, Cost], list[SparringFinding]] = {}
@@ -152,84 +131,30 @@ def _findings(matches: Sequence[MatchFacts], guest_id: str) -> Iterator[Sparring
         for finding in _findings_in(facts, guest_id):
             kind = (finding.code, finding.clause, finding.cost)
             groups.setdefault(kind, []).append(finding)
-    for group in sorted(groups.values(), key=lambda group: _WEIGHT[group[0].cost]):
+    for group in sorted(groups.values(), key=lambda group: group[0].cost != "the match"):
         match_ids = [match_id for finding in group for match_id in finding.matches]
         yield replace(group[0], matches=tuple(dict.fromkeys(match_ids)))
 
 
 def _findings_in(facts: MatchFacts, guest_id: str) -> Iterator[SparringFinding]:
-    def finding(code: str, broken: ClauseRef | None, cost: Cost, sentence: str, advice: str) -> SparringFinding:
-        name = named(code).partition(" ")[2] or code
-        if ITS_CODE in sentence:
-            name = "an error in its code"
-        return SparringFinding(
-            code, name, broken, matches=(facts.match_id,), cost=cost, sentence=sentence, advice=advice
-        )
-
-    faults = [fault for fault in final_faults(facts, facts.attempt) if fault.player_id == guest_id]
-    for fault in faults:
-        yield finding(fault.code, fault.clause, "the match", fault.sentence, fault.advice)
+    for fault in final_faults(facts, facts.attempt):
+        if fault.player_id == guest_id:
+            yield _finding(facts, fault, "the match")
     for mistake in corrected_mistakes(facts, facts.attempt):
         if mistake.player_id == guest_id:
-            yield finding(mistake.code, mistake.clause, "a retry or a correction", mistake.sentence, mistake.advice)
-    tolerated = dict.fromkeys((*_tolerated_answers(facts, guest_id), *_on_record(facts, guest_id)))
-    for code, requirement, detail in tolerated:
-        yield finding(code, clause_of(code, requirement), "nothing", detail, advice_for(code, "", detail))
-    # A player that lost by its own fault must repair that first, and mostly the cause is the same.
-    if not faults:
-        for code, detail in _unacknowledged(facts, guest_id):
-            yield finding(code, clause("GAME_OVER.acknowledged"), "nothing", detail, _ACKNOWLEDGE)
+            yield _finding(facts, mistake, "a retry or a correction")
 
 
-def _tolerated_answers(facts: MatchFacts, guest_id: str) -> Iterator[Tolerated]:
-    """Yield the deviations in the guest's answers."""
-    for letter in facts.letters_with(guest_id):
-        if letter.kind == "response" and letter.message_type in QUESTIONS and letter.status.isdigit():
-            yield from _deviations_in(letter.body, letter.message_type)
-
-
-def _deviations_in(body: bytes, question: str) -> Iterator[Tolerated]:
-    try:
-        answer = decode_answer(body)
-    except PeerError:
-        return  # not JSON-RPC: the referee has judged that
-    if answer.is_error or not isinstance(answer.content, dict):
-        return
-    words, deviations = normalise_answer(answer.content, question)
-    read = unseal(words, Reading("compat"), EXCHANGES[question].replies)
-    if read.message is None:
-        return  # the referee has judged that, too
-    for deviation in (*deviations, *read.deviations):
-        yield Tolerated(deviation.code, deviation.requirement, deviation.detail)
-
-
-def _on_record(facts: MatchFacts, guest_id: str) -> Iterator[Tolerated]:
-    """Yield the deviations that the referee recorded. It records each kind once, in the first match."""
-    for event in facts.events:
-        if isinstance(event, PlayerDeviated) and event.player_id == guest_id:
-            yield Tolerated(event.code, event.requirement, event.detail)
-
-
-def _unacknowledged(facts: MatchFacts, guest_id: str) -> Iterator[tuple[str, str]]:
-    """Yield code and detail of each GAME_OVER that was not acknowledged.
-
-    It is sent only once, so a player that does not accept it never learns the result.
-    """
-    for letter in facts.letters_with(guest_id):
-        if letter.message_type != "GAME_OVER" or letter.kind != "response":
-            continue
-        if letter.status == "timeout":
-            yield "E001", "GAME_OVER got no answer (timeout)"
-        elif not letter.status.isdigit():
-            yield "E009", f"GAME_OVER got no answer ({letter.status})"
-        elif int(letter.status) >= 300:
-            yield "E009", f"GAME_OVER was answered with HTTP status {letter.status}"
-        elif _is_error(letter.body):
-            yield "E009", "GAME_OVER was answered with an error"
-
-
-def _is_error(body: bytes) -> bool:
-    try:
-        return decode_answer(body).is_error
-    except PeerError:
-        return False
+def _finding(facts: MatchFacts, fault: PlayerFault, cost: Cost) -> SparringFinding:
+    name = fault.name or fault.code
+    if ITS_CODE in fault.sentence:
+        name = "an error in its code"
+    return SparringFinding(
+        code=fault.code,
+        name=name,
+        clause=fault.clause,
+        matches=(facts.match_id,),
+        cost=cost,
+        sentence=fault.sentence,
+        advice=fault.advice,
+    )
