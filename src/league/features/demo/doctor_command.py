@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import math
 import os
 import platform
@@ -21,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from league.hosting.settings.settings_file import ROLES
-from league.terminal import Command, CommandError, add_json_option, addresses, print_result
+from league.terminal import Command, add_json_option, addresses, print_result
 from league.terminal import tables as terminal
 from league.terminal.display import Style, paint
 
@@ -40,7 +39,6 @@ FEWEST_AGENTS = 6
 """As many as a demo has. With too few open files for them no league can be played."""
 MANY_AGENTS = 110
 """As many as the largest class has. With too few open files for them there is a note."""
-PING_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +211,7 @@ def _address() -> Diagnosis:
 def _ports() -> Iterator[Diagnosis]:
     for port, role in USUAL_PORTS.items():
         if _is_taken(port):
-            detail = f"taken by {_holder(port)}; a {role} uses the next free port"
-            yield Diagnosis(f"port {port}", False, detail)
+            yield Diagnosis(f"port {port}", False, f"taken; a {role} uses the next free port")
         else:
             yield Diagnosis(f"port {port}", True, f"free for a {role}")
 
@@ -228,66 +225,6 @@ def _is_taken(port: int) -> bool:
         except OSError:
             return True
     return False
-
-
-def _holder(port: int) -> str:
-    """Say who listens at a port. An agent answers a ping; the system may know about other programs."""
-    base = f"http://{addresses.LOOPBACK}:{port}"
-    if asyncio.run(_is_agent(f"{base}/mcp")):
-        return _league_at(base) or "an agent of a league"
-    return _process_at(port) or "another program"
-
-
-async def _is_agent(url: str) -> bool:
-    from league.agent.probing import probe
-    from league.transport.http_client import HttpClient
-
-    client = HttpClient()
-    try:
-        findings = await probe(url, client, PING_S)
-    finally:
-        await client.close()
-    return findings.is_rpc
-
-
-def _league_at(base: str) -> str | None:
-    from league.cli.pages import Pages
-
-    try:
-        with closing(Pages(base)) as pages:
-            league = pages.json("/api/league")
-    except CommandError:
-        return None
-    if isinstance(league, dict) and "league_id" in league:
-        return f"the manager of {league['league_id']}"
-    return None
-
-
-def _process_at(port: int) -> str | None:
-    """Name the process that listens at a port, where Linux tells it."""
-    sockets = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
-    if not sockets:
-        return None
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if any(str(file.readlink()) in sockets for file in (process / "fd").iterdir()):
-                return f"{(process / 'comm').read_text().strip()} (process {process.name})"
-        except OSError:
-            continue  # it has ended, or belongs to somebody else
-    return None
-
-
-def _listening_inodes(port: int) -> Iterator[str]:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            _, address, _, state, *rest = line.split()
-            # 0A is LISTEN; the ninth column after the number is the inode.
-            if state == "0A" and address.endswith(f":{port:04X}"):
-                yield rest[5]
 
 
 # --- disk and files ---------------------------------------------------------------------------------------------------
