@@ -14,7 +14,6 @@ from typing import cast
 
 import pytest
 
-from league.features.mcp.asgi import asgi_handler
 from league.transport.http import ASGIReceive, ASGIScope, ASGISend
 from league.transport.http_connection import ServerConnection
 from league.transport.http_server import (
@@ -26,7 +25,18 @@ from league.transport.http_server import (
     Response,
     serve,
 )
-from tests.support.http_servers import CLOSE, HOST, JSON, LIMITS, RecordingHandler, chunked, error_of, message, serving
+from tests.support.http_servers import (
+    CLOSE,
+    HOST,
+    JSON,
+    LIMITS,
+    RecordingHandler,
+    asgi_handler,
+    chunked,
+    error_of,
+    message,
+    serving,
+)
 from tests.support.http_wire import (
     cut_up,
     exchange,

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from league.features.mcp.asgi import asgi_handler
 from league.transport.http import (
     ASGIApp,
     ASGIReceive,
@@ -20,7 +19,7 @@ from league.transport.http import (
     Limits,
     StreamingResponse,
 )
-from tests.support.http_servers import CLOSE, HOST, message, serving
+from tests.support.http_servers import CLOSE, HOST, asgi_handler, message, serving
 from tests.support.http_wire import exchange, hang_up, on_every_loop, statuses, until
 
 # --- an ASGI application behind it ------------------------------------------------------------------------------------

@@ -193,9 +193,7 @@ def checked(player: Conforming, time_scale: float = 1.0, only: tuple[str, ...] =
         return check_player(Options(player.endpoint, time_scale=time_scale, only=only))
 
 
-def checked_member(
-    player: Conforming, time_scale: float = 2.0, only: tuple[str, ...] = (), drops_first: bool = False
-) -> CheckReport:
+def checked_member(player: Conforming, time_scale: float = 2.0, only: tuple[str, ...] = ()) -> CheckReport:
     """What the kit says of a player that registers with it."""
     threads: list[threading.Thread] = []
 
@@ -205,9 +203,7 @@ def checked_member(
         threads[0].start()
 
     with player:
-        options = Options(
-            player.endpoint, listen=0, wait_s=5.0, time_scale=time_scale, only=only, drops_first=drops_first
-        )
+        options = Options(player.endpoint, listen=0, wait_s=5.0, time_scale=time_scale, only=only)
         report = check_player(options, told)
         threads[0].join(WATCHDOG_S)
         return report

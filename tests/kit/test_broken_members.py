@@ -61,7 +61,9 @@ DEFECTS = (
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_broken_member_fails_the_check_that_names_its_defect(defect: Defect) -> None:
     player = Conforming("Ada", **{**registers(), **defect.player})
-    report = checked_member(player, TIME_SCALE, drops_first=defect.clause == "REGISTER.retries")
+    # The kit leaves a registration without an answer only when it is asked for this check alone.
+    only = (defect.clause,) if defect.clause == "REGISTER.retries" else ()
+    report = checked_member(player, TIME_SCALE, only)
     assert failed(report) == defect.fails, told(report)
     assert warned(report) == defect.warned, told(report)
 

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from league.features.mcp.asgi import ASGIAnswer
+from league.transport.http import Answer, ASGIApp, Handler, HttpRequest
 from league.transport.http_server import App, Limits, Response, Server, serve
 
 HOST = b"Host: localhost\r\n"
@@ -49,6 +51,15 @@ async def serving(
         yield server, handler
     finally:
         await server.close(0.5)
+
+
+def asgi_handler(app: ASGIApp) -> Handler:
+    """An application for `App.rest`."""
+
+    async def handle(request: HttpRequest) -> Answer:
+        return ASGIAnswer(app, request)
+
+    return handle
 
 
 async def _ready() -> Response:

@@ -67,7 +67,6 @@ class CheckReport:
     record: RunRecord
     results: tuple[CheckResult, ...]
     seconds: float
-    manager_url: str
     role: str = "player"
 
     @property
@@ -130,13 +129,13 @@ async def run(options: Options, notify: Notify = lambda _: None, role: str = "pl
     checks = [checks_for(role)[check_id] for check_id in ids]
     record = RunRecord(options.target, options.time_scale, role)
     rejects = checks[0].rejects if len(checks) == 1 else ""
-    server = KitServer(record, rejects, drops_first=options.drops_first or RETRIES in options.only)
+    server = KitServer(record, rejects, drops_first=RETRIES in options.only)
     began = time.monotonic()
     async with open_kit(options, server, record, notify) as kit:
         await run_scenarios(kit, ROLE_SCENARIOS.get(role) or scenarios_of(ids))
     clauses = clauses_for(role)
     results = tuple(CheckResult(clauses[check.id], judged(check, clauses[check.id], record)) for check in checks)
-    return CheckReport(record, results, time.monotonic() - began, kit.manager_url, role)
+    return CheckReport(record, results, time.monotonic() - began, role)
 
 
 def check_player(options: Options, notify: Notify = lambda _: None, role: str = "player") -> CheckReport:

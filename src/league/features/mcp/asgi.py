@@ -1,4 +1,4 @@
-"""An ASGI application as a handler. Our limits hold in front of it: it gets the whole body at once."""
+"""An ASGI application as an answer. Our limits hold in front of it: it gets the whole body at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from league.transport.http import (
-    Answer,
     ASGIApp,
-    Handler,
     Headers,
     HttpRequest,
     Response,
@@ -19,15 +17,6 @@ from league.transport.http import (
 EVENTS = "text/event-stream"
 _FRAMING = frozenset({"connection", "content-length", "content-type", "date", "transfer-encoding"})
 """Headers of an answer that the connection writes itself."""
-
-
-def asgi_handler(app: ASGIApp) -> Handler:
-    """For `App.rest`."""
-
-    async def handle(request: HttpRequest) -> Answer:
-        return ASGIAnswer(app, request)
-
-    return handle
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ async def run(
     async with open_kit(options, server, record, notify) as kit:
         role = role or await find_role(kit)
         results = await _Sender(kit, role, also).send_all()
-    return CheckReport(record, tuple(results), time.monotonic() - began, kit.manager_url, role)
+    return CheckReport(record, tuple(results), time.monotonic() - began, role)
 
 
 @dataclass(slots=True)

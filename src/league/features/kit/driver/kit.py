@@ -69,8 +69,6 @@ class Options:
     only: tuple[str, ...] = ()
     profile: str = "compat"
     """Of the agent; more is bad input in `strict`."""
-    drops_first: bool = False
-    """Leave the first registration without an answer, to see the player retry. Many try once and give up."""
 
 
 @dataclass(slots=True)

@@ -105,15 +105,6 @@ class Cheats:
         if receiver is not None and cheat.alive:
             self.world.network.inject(cheat, receiver, message, heard)
 
-    def own_token(self, cheat: Node) -> str | None:
-        """Return the token that the manager gave a cheat when it registered last."""
-        for record in reversed(self.world.network.records):
-            is_registration = record.message.get("message_type") == "LEAGUE_REGISTER_REQUEST"
-            if record.sender_node == cheat.name and is_registration and record.answer and not record.error:
-                token = record.answer.get("auth_token")
-                return token if isinstance(token, str) else None
-        return None
-
     # --- the rogue referee --------------------------------------------------------------------------------------------
 
     def _infiltrate(self) -> None:
