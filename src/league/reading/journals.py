@@ -350,8 +350,7 @@ def manager_after(events: Sequence[Event], place: Place) -> LeagueManager:
     The place is for error messages only.
     """
     manager = first_manager(events[0] if events else None, place)
-    for seq, event in enumerate(events, start=1):
-        apply(manager, seq, event, place)
+    apply(manager.ledger, enumerate(events, start=1), place)
     return manager
 
 
@@ -367,12 +366,13 @@ def first_manager(first: Event | None, place: Place) -> LeagueManager:
         raise JournalError(f"{place} cannot be replayed here: {error}") from error
 
 
-def apply(manager: LeagueManager, seq: int, event: Event, place: Place) -> None:
-    """Replay one event of a journal."""
-    try:
-        manager.apply(event)
-    except UNFIT as error:
-        raise JournalError(damage.unfit(place, UnfitEventError(seq, error))) from error
+def apply(ledger: Ledger, events: Iterable[tuple[int, Event]], place: Place) -> None:
+    """Replay events of a journal, each with its number."""
+    for seq, event in events:
+        try:
+            ledger.apply(event)
+        except UNFIT as error:
+            raise JournalError(damage.unfit(place, UnfitEventError(seq, error))) from error
 
 
 def _no_chance(_count: int) -> NoReturn:

@@ -112,22 +112,19 @@ class JournalReader:
     ) -> Iterator[StoredRow | None]:
         """All events as stored, for a check of their chain; None where one cannot be read, and nothing follows it.
         `read` gets each event as it was read."""
-        for row in self._raw_rows(until):
-            try:
-                read(decode(row.body))
-            except (ValueError, TypeError) as error:
-                if damage.is_later(self.meta.get("written_by", "")):
-                    raise JournalError(self._tables.damaged(f"event {row.seq} is unknown")) from error
-                yield None
-                return
-            yield row
-
-    def _raw_rows(self, until: int = INT64_MAX) -> Iterator[StoredRow]:
         query = f"SELECT {_COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         after = 0
         while rows := self._rows(query, (after, until, CHUNK)):
-            yield from map(StoredRow._make, rows)
-            after = rows[-1][0]
+            for row in map(StoredRow._make, rows):
+                try:
+                    read(decode(row.body))
+                except (ValueError, TypeError) as error:
+                    if damage.is_later(self.meta.get("written_by", "")):
+                        raise JournalError(self._tables.damaged(f"event {row.seq} is unknown")) from error
+                    yield None
+                    return
+                yield row
+            after = row.seq
 
     def read_chunk(self, after: int, limit: int) -> list[tuple[int, Event]]:
         """Up to `limit` durable events after that number."""

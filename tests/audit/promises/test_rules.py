@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league.features.audit.promises.grounds import rules
-from league.features.audit.promises.grounds.rules import CannotJudgeError, MatchOutcome, Row
+from league.features.audit.promises.grounds.rules import CannotJudgeError, MatchOutcome, Row, first_row, row_in
 from league.games import draw, even_odd, rock_paper_scissors, tic_tac_toe
 from league.games.contract import SEATS, Game
 
@@ -122,11 +122,24 @@ def test_a_row_counts_and_takes_back() -> None:
         MatchOutcome("P02"),
         MatchOutcome(None, technical=True),
     )
-    row = Row("P01")
+    row = first_row("P01")
     for outcome in (won, drawn, lost, both):
-        row = row.after(outcome)
+        row = row.after(outcome, PLAYERS)
     assert row == Row("P01", played=4, wins=1, draws=1, losses=2, points=4)
-    assert row.after(both, -1) == Row("P01", played=3, wins=1, draws=1, losses=1, points=4)
+    assert row.after(both, PLAYERS, -1) == Row("P01", played=3, wins=1, draws=1, losses=1, points=4)
+    assert row_in({"player_id": "P01", "played": 4, "wins": 1, "draws": 1, "losses": 2, "points": 4, "rank": 1}) == row
+
+
+@pytest.mark.parametrize("column", ["player_id", "played", "wins", "draws", "losses", "points"])
+@pytest.mark.parametrize("value", [None, True, "1", 1.0, [1]])
+def test_a_row_with_a_wrong_column_is_in_no_table(column: str, value: object) -> None:
+    sent = {"player_id": "P01", "played": 1, "wins": 1, "draws": 1, "losses": 1, "points": 1}
+    right = row_in(sent)
+    if not (column == "player_id" and isinstance(value, str)):
+        assert row_in({**sent, column: value}) == first_row("")
+    del sent[column]
+    assert right != row_in(sent) == first_row("")
+    assert row_in(value) == first_row("")
 
 
 def _order(rows: list[Row], tiebreakers: tuple[str, ...], among: dict[str, int]) -> list[str]:
@@ -142,7 +155,7 @@ def test_ties_are_broken_in_the_order_of_the_setting() -> None:
 
 
 def test_players_that_are_level_come_by_number() -> None:
-    level = [Row("P100"), Row("P02"), Row("P99")]
+    level = list(map(first_row, ("P100", "P02", "P99")))
     for rows in permutations(level):
         assert _order(list(rows), ("points", "wins", "draws", "head_to_head"), {}) == ["P02", "P99", "P100"]
 
@@ -154,6 +167,11 @@ def test_only_those_still_level_are_compared_by_their_matches() -> None:
         groups.append(set(group))
         return dict.fromkeys(group, 0)
 
-    rows = [Row("P01", points=6), Row("P02", points=3), Row("P03", points=3), Row("P04", points=3, wins=1)]
+    rows = [
+        Row("P01", 2, 2, 0, 0, points=6),
+        Row("P02", 2, 0, 0, 0, points=3),
+        Row("P03", 2, 0, 0, 0, points=3),
+        Row("P04", 2, 1, 0, 1, points=3),
+    ]
     rules.ranked(rows, ("points", "wins", "draws", "head_to_head"), head_to_head)
     assert groups == [{"P02", "P03"}]

@@ -17,9 +17,7 @@ import msgspec
 
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
     Choices,
-    attempt_of,
     choices_of,
     game_of,
     in_force,
@@ -28,6 +26,7 @@ from league.features.audit.promises.grounds.event_history import (
     schedule_of,
     whole,
 )
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.features.audit.promises.grounds.promise_findings import event_at
 from league.storage.journal import decode
@@ -48,8 +47,8 @@ def contradictions(evidence: Evidence) -> Iterator[Contradiction]:
     results = in_force(evidence.manager)
     game = game_of(evidence.manager)
     schedule = schedule_of(evidence.manager)
-    choices = {result.match_id: choices_of(result, game, schedule) for result in results}
-    assigned = {attempt_of(event): event.at for event in of_kind(evidence.manager, e.MatchAssigned)}
+    choices = {result.match_id: choices_of(result, game, schedule) for result in results if evidence.players}
+    assigned = log_of(evidence.manager).by_attempt(e.MatchAssigned)
     for player, journal in evidence.players.items():
         account = _Account(player, journal)
         for result in results:
@@ -84,13 +83,13 @@ class _Account:
         self,
         result: e.ResultAccepted,
         choices: Sequence[Choices],
-        assigned_at: float | None,
+        assigned: e.MatchAssigned | None,
     ) -> Iterator[Contradiction]:
         """Hold the account against a result and the choices that it names, turn by turn."""
         for turn, step in enumerate(choices, start=1):
             choice = step.get(self._player)
             if isinstance(choice, str):
-                yield from self._about_choice(result, turn, choice, assigned_at)
+                yield from self._about_choice(result, turn, choice, assigned)
         for place, ended in self._ended.get(result.match_id, ()):
             is_same = ended.referee_id == result.referee_id
             if is_same and whole(ended.game_result, "attempt") == result.attempt:
@@ -101,7 +100,7 @@ class _Account:
         result: e.ResultAccepted,
         turn: int,
         choice: str,
-        assigned_at: float | None,
+        assigned: e.MatchAssigned | None,
     ) -> Iterator[Contradiction]:
         given = self._given.get((result.match_id, turn), [])
         if result.match_id not in self._uncounted:
@@ -114,7 +113,7 @@ class _Account:
             place, event = given[-1]
             detail = f"{self._player} chose {event.choice} by its own journal, and {choice} by the manager's"
             yield Contradiction(result.match_id, detail, event_at(self._player, place))
-        elif assigned_at is not None and self._since < assigned_at:
+        elif assigned is not None and self._since < assigned.at:
             # The journal was kept at that time: it would hold the choice.
             detail = f"{self._player} chose nothing by its own journal, and {choice} by the manager's"
             yield Contradiction(result.match_id, detail, self._player)

@@ -106,12 +106,13 @@ def _read(place: Place) -> ReadJournal:
         stated_role = journal.meta.get("role")
         if not chain.is_whole:
             return ReadJournal(place, chain, stated_role)
+        log = log_of(events)
         return ReadJournal(
             place=place,
             chain=chain,
             stated_role=stated_role,
-            events=log_of(events),
-            transcript=read_transcript(journal, events),
+            events=log,
+            transcript=read_transcript(journal, log),
             public_key=_own_key(journal.secrets()),
         )
 

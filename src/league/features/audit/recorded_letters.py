@@ -108,9 +108,8 @@ def read_transcript(journal: JournalReader, events: Sequence[e.Event]) -> Transc
 def _endpoints(events: Sequence[e.Event]) -> Mapping[str, set[str]]:
     """The endpoints of each member, by the manager's journal."""
     endpoints: dict[str, set[str]] = {}
-    for event in events:
-        if isinstance(event, e.AgentRegistered | e.AgentMoved):
-            endpoints.setdefault(event.agent_id, set()).add(event.endpoint)
+    for event in of_kind(events, e.AgentRegistered, e.AgentMoved):
+        endpoints.setdefault(event.agent_id, set()).add(event.endpoint)
     return endpoints
 
 

@@ -17,16 +17,16 @@ from dataclasses import dataclass, field
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
     Result,
-    attempt_of,
     decided,
     game_of,
     of_kind,
     schedule_of,
     settings_of,
 )
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
 from league.features.audit.promises.grounds.evidence import Evidence
+from league.games.contract import SEATS
 from league.games.evidence import SUSPICIOUS, AssignedMatch, Proof, rests_on
 from league.manager.state.ledger import basis_of
 
@@ -58,23 +58,25 @@ class _League:
         self._settings = settings_of(manager)
         self._game = game_of(manager)
         self._schedule = schedule_of(manager)
-        self._assigned = {attempt_of(event): event for event in of_kind(manager, e.MatchAssigned)}
+        self._assigned = log_of(manager).by_attempt(e.MatchAssigned)
         self._manager_keys = _manager_keys(manager)
         self._first_drawn: dict[str, int] = {}
         for released in of_kind(manager, e.DrawReleased):
             self._first_drawn.setdefault(released.match_id, released.attempt)
-        self._judged = {attempt_of(event): event for event in of_kind(manager, e.ResultJudged)}
-        self._records = {attempt_of(event): event for event in of_kind(manager, e.MatchRecordKept)}
+        self._judged = log_of(manager).by_attempt(e.ResultJudged)
+        self._records = log_of(manager).by_attempt(e.MatchRecordKept)
 
     def check(self, result: Result, checked: CheckedResults) -> None:
         judged = None
         keys = None
         if isinstance(result, e.ResultAccepted):
-            judged = self._judged.get(attempt_of(result))
-            keys = getattr(self._assigned.get(attempt_of(result)), "keys", None)
+            attempt = attempt_of(result)
+            judged = self._judged.get(attempt)
+            keys = getattr(self._assigned.get(attempt), "keys", None)
         basis = basis_of(result, judged, keys)
         status: str = basis.evidence if basis else "by_referee"
-        if isinstance(result, e.ResultAccepted) and (keys is not None or status == "proven"):
+        # Of a result that is not called proven it matters only whether it is suspicious: if both players sign.
+        if isinstance(result, e.ResultAccepted) and (status == "proven" or len(keys or ()) == len(SEATS)):
             proof = self._prove(result, keys or {})
             if proof is not None and proof.doubt == SUSPICIOUS:
                 checked.suspicious.append(result.match_id)

@@ -14,21 +14,21 @@ What must never happen: a result, an order or a table that differs from a signed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from msgspec import json
+from msgspec.structs import asdict
 
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
 from league.features.audit.promises.grounds.event_history import is_over, of_kind, places, schedule_of, tables_of
 from league.features.audit.promises.grounds.promise_findings import event_at
-from league.features.audit.promises.grounds.rules import Row
+from league.features.audit.promises.grounds.rules import row_in
 from league.manager.state.ledger import basis_of
-from league.protocol.signing.keys import is_signed
+from league.protocol.signing.keys import is_signed, statement_bytes
 from league.protocol.signing.rounds import TYPE, details_digest, digest_of
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
@@ -85,10 +85,7 @@ def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
     if key and not keys:
         outcome.contradictions.append(Contradiction("", f"nothing here is signed with the key {key}", MANAGER))
     account = _Account(events)
-    for place, event in enumerate(events):
-        if isinstance(event, e.RoundFinished | e.LeagueFinished):
-            outcome.contradictions += account.judge(place, event, keys)
-        account.take(event)
+    outcome.contradictions += account.follow()
     outcome.signed = account.signed
     outcome.uncovered = list(account.changed)
     outcome.is_finished = is_over(events) and account.signed == outcome.rounds and not account.changed
@@ -100,8 +97,8 @@ def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
 
 def _keys_in(events: Sequence[e.Event]) -> Iterator[str]:
     """Return the keys that the manager's journal names; usually there is one."""
-    for event in events:
-        if isinstance(event, e.LeagueCreated | e.SettingsChanged) and event.manager_key:
+    for event in of_kind(events, e.LeagueCreated, e.SettingsChanged):
+        if event.manager_key:
             yield event.manager_key
 
 
@@ -114,7 +111,7 @@ def _told(journals: LeagueJournals) -> Iterator[tuple[str, Pin]]:
 
 def _is_own(player: str, journal: ReadJournal, manager: Sequence[e.Event]) -> bool:
     """True if a journal holds the secret of a key that the manager names as this player's."""
-    registrations = [event for event in manager if isinstance(event, e.AgentRegistered | e.TokenRenewed)]
+    registrations = of_kind(manager, e.AgentRegistered, e.TokenRenewed)
     named = {event.public_key for event in registrations if event.agent_id == player} - {""}
     return journal.public_key in named
 
@@ -168,6 +165,7 @@ class _Account:
         self.orders: list[str] = []
         self.signed = 0
         self.digests: set[str] = set()
+        self._events = events
         self._previous: str | None = None
         self._table: Sequence[Json] = ()
         self._tables = tables_of(events)
@@ -176,66 +174,73 @@ class _Account:
         self._referees: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._results: dict[str, e.ResultAccepted | e.WalkoverDecided] = {}
-        self._judged: dict[str, e.ResultJudged] = {}
+        self._judgements: dict[str, e.ResultJudged] = {}
         self._keys: dict[str, Mapping[str, str] | None] = {}
         self._key = ""
         self._league_id = ""
 
+    def follow(self) -> Iterator[Contradiction]:
+        """Go through the journal, and hold each statement against what became true since the one before."""
+        for place, event in places(self._events, *_TAKEN, e.RoundFinished, e.LeagueFinished):
+            if isinstance(event, e.RoundFinished | e.LeagueFinished):
+                yield from self._judge(place, event)
+            else:
+                _TAKEN[type(event)](self, event)
+
     # --- what became true ---------------------------------------------------------------------------------------------
 
-    def take(self, event: e.Event) -> None:
-        """Take an event into account."""
-        if isinstance(event, e.LeagueCreated):
-            self._league_id = event.settings.league_id
-            self._key = event.manager_key
-        elif isinstance(event, e.SettingsChanged):
-            self._key = event.manager_key or self._key
-        elif isinstance(event, e.RefereesNamed):
-            self._referees |= event.referees
-        elif isinstance(event, e.MatchAssigned):
-            self._referees[event.match_id] = event.referee_id
-            self._attempts[event.match_id] = event.attempt
-            self._keys[event.match_id] = event.keys
-            self._judged.pop(event.match_id, None)
-        elif isinstance(event, e.OrderCarriedOut):
-            self.orders.append(f"{event.order} {event.named or event.target}".strip())
-        else:
-            self._take_result(event)
+    def _created(self, event: e.LeagueCreated) -> None:
+        self._league_id = event.settings.league_id
+        self._key = event.manager_key
 
-    def _take_result(self, event: e.Event) -> None:
-        if isinstance(event, e.ResultAccepted | e.WalkoverDecided):
-            self._results[event.match_id] = event
-        elif isinstance(event, e.ResultJudged):
-            self._judged[event.match_id] = event
-        elif isinstance(event, e.ResultVoided):
-            self._results.pop(event.match_id, None)
-            self._judged.pop(event.match_id, None)
-        elif not isinstance(event, e.MatchUnparked):
-            return
-        if not isinstance(event, e.MatchUnparked):
-            self.changed[event.match_id] = None
-        if isinstance(event, e.ResultVoided | e.MatchUnparked) and event.key:
+    def _settings_changed(self, event: e.SettingsChanged) -> None:
+        self._key = event.manager_key or self._key
+
+    def _referees_named(self, event: e.RefereesNamed) -> None:
+        self._referees |= event.referees
+
+    def _assigned(self, event: e.MatchAssigned) -> None:
+        self._referees[event.match_id] = event.referee_id
+        self._attempts[event.match_id] = event.attempt
+        self._keys[event.match_id] = event.keys
+        self._judgements.pop(event.match_id, None)
+
+    def _ordered(self, event: e.OrderCarriedOut) -> None:
+        self.orders.append(f"{event.order} {event.named or event.target}".strip())
+
+    def _decided(self, event: e.ResultAccepted | e.WalkoverDecided) -> None:
+        self._results[event.match_id] = event
+        self.changed[event.match_id] = None
+
+    def _judged(self, event: e.ResultJudged) -> None:
+        self._judgements[event.match_id] = event
+        self.changed[event.match_id] = None
+
+    def _voided(self, event: e.ResultVoided) -> None:
+        self._results.pop(event.match_id, None)
+        self._judgements.pop(event.match_id, None)
+        self.changed[event.match_id] = None
+        self._ordered_anew(event)
+
+    def _ordered_anew(self, event: e.ResultVoided | e.MatchUnparked) -> None:
+        if event.key:
             self.orders.append(f"replay-match {event.match_id}")
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
-    def judge(
-        self,
-        place: int,
-        event: e.RoundFinished | e.LeagueFinished,
-        keys: Sequence[str],
-    ) -> Iterator[Contradiction]:
-        """Hold a statement against what became true since the one before."""
+    def _judge(self, place: int, event: e.RoundFinished | e.LeagueFinished) -> Iterator[Contradiction]:
         where = event_at(MANAGER, place)
-        is_round = isinstance(event, e.RoundFinished)
         if not event.signature:
             # Managers of old versions signed nothing. The first statement covers what came before.
-            if self._key and is_round:
+            if self._key and isinstance(event, e.RoundFinished):
                 yield Contradiction("", "a round is over, and its manager did not sign it", where)
         else:
             self.signed = event.round_id if isinstance(event, e.RoundFinished) else self.signed
+            written = statement_bytes(event.statement)
+            if not is_signed(event.signature, self._key, written):
+                yield Contradiction("", f"a statement is not signed with the key {self._key}", where)
             yield from (Contradiction(match_id, detail, where) for match_id, detail in self._wrong(place, event))
-            self._previous = digest_of(event.statement)
+            self._previous = digest_of(written)
             self.digests.add(self._previous)
             self.changed.clear()
             self.orders.clear()
@@ -258,8 +263,6 @@ class _Account:
             "previous": self._previous,
         }
         name = f"the statement about round {round_id}"
-        if not is_signed(event.signature, self._key, statement):
-            yield "", f"{name} is not signed with the key {self._key}"
         for key, value in expected.items():
             if statement.get(key) != value:
                 yield "", f"{name} has {key} {statement.get(key)}, and by the journal it is {value}"
@@ -268,35 +271,34 @@ class _Account:
         if stated != results:
             yield from _differences(name, stated if isinstance(stated, list) else [], results)
         table = statement.get("table") or ()
-        if self._tables.upto(place) not in self._tables.prefixes([_row(row) for row in table]):
+        if self._tables.upto(place) not in self._tables.prefixes(list(map(row_in, table))):
             yield "", f"{name} has another table than the journal"
             return
         for row in table:
             player = row["player_id"]
             own_name = self._names.get(player)
-            if row.get("display_name") not in (own_name, f"{player} {own_name}"):
-                yield "", f"{name} calls {player} {row.get('display_name')!r}, and the journal says {own_name!r}"
+            shown = row.get("display_name")
+            if shown != own_name and shown != f"{player} {own_name}":
+                yield "", f"{name} calls {player} {shown!r}, and the journal says {own_name!r}"
 
     def _result(self, match_id: str) -> Json:
         """Return what a manager must say about a match."""
         result = self._results.get(match_id)
         accepted = result if isinstance(result, e.ResultAccepted) else None
         status = accepted.status if accepted else "WALKOVER" if result else None
-        basis = basis_of(result, self._judged.get(match_id), self._keys.get(match_id)) if result else None
+        basis = basis_of(result, self._judgements.get(match_id), self._keys.get(match_id)) if result else None
         slot = self._schedule.get(match_id)
-        fields = {
+        return {
             "match_id": match_id,
-            "players": slot.players if slot else (),
+            "players": [*slot.players] if slot else [],
             "attempt": accepted.attempt if accepted else self._attempts.get(match_id, 0),
             "referee_id": accepted.referee_id if accepted else self._referees.get(match_id),
             "status": status,
             "winner": result.winner if result else None,
             "points": result.points if result else {},
-            "basis": basis,
+            "basis": {**asdict(basis), "unsigned": [*basis.unsigned]} if basis else None,
             "details": details_digest(accepted.details) if accepted else None,
         }
-        plain: Json = json.decode(json.encode(fields))
-        return plain
 
     def left(self) -> Iterator[Contradiction]:
         """Return what changed after the last statement of a league that is over."""
@@ -324,8 +326,16 @@ def _differences(name: str, stated: Sequence[object], results: Sequence[Json]) -
         yield "", f"{name} has its results in another order than the journal"
 
 
-def _row(row: object) -> Row:
-    if not isinstance(row, dict):
-        return Row("")
-    values = [row.get(column) for column in Row._fields[1:]]
-    return Row(str(row.get("player_id")), *(value if type(value) is int else -1 for value in values))
+# Any: each handler takes the one event it is listed under.
+_TAKEN: Mapping[type[e.Event], Callable[[_Account, Any], None]] = {
+    e.LeagueCreated: _Account._created,
+    e.SettingsChanged: _Account._settings_changed,
+    e.RefereesNamed: _Account._referees_named,
+    e.MatchAssigned: _Account._assigned,
+    e.OrderCarriedOut: _Account._ordered,
+    e.ResultAccepted: _Account._decided,
+    e.WalkoverDecided: _Account._decided,
+    e.ResultJudged: _Account._judged,
+    e.ResultVoided: _Account._voided,
+    e.MatchUnparked: _Account._ordered_anew,
+}

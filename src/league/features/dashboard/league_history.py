@@ -72,7 +72,7 @@ class LeagueHistory:
         event: Event | None = None
         for seq, event in self.journal.events_after(start, until):
             manager = manager or first_manager(event, self.journal.place)
-            apply(manager, seq, event, self.journal.place)
+            apply(manager.ledger, [(seq, event)], self.journal.place)
             if seq % self._spacing == 0 and seq not in self._checkpoints:
                 self._keep(seq, manager)
         assert manager is not None, "the journal holds them"

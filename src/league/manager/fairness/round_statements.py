@@ -10,11 +10,12 @@ from league.events import ResultAccepted, WalkoverDecided
 from league.manager.state.ledger import Ledger, ScheduledMatch
 from league.manager.telling.manager_messages import table
 from league.protocol.signing.keys import SigningKey, sign, statement_bytes
-from league.protocol.signing.rounds import RoundStatement, StatedResult, details_digest
+from league.protocol.signing.rounds import RoundStatement, StatedResult, details_digest, digest_of
 
 
 def signed_round(ledger: Ledger, key: SigningKey, round_id: int) -> dict[str, Any]:
     """Return the statement and its signature, as events have them (Any: spread into one)."""
+    last = next(reversed(ledger.statements.values()), None)
     statement = RoundStatement(
         manager_key=key.public,
         league_id=ledger.settings.league_id,
@@ -22,7 +23,7 @@ def signed_round(ledger: Ledger, key: SigningKey, round_id: int) -> dict[str, An
         results=[_stated(ledger.matches[match_id]) for match_id in ledger.unstated.matches],
         orders=ledger.unstated.orders,
         table=table(ledger),
-        previous=ledger.unstated.since,
+        previous=digest_of(last.statement) if last else None,
     )
     return {"statement": json.decode(statement_bytes(statement)), "signature": sign(key, statement)}
 

@@ -34,7 +34,6 @@ from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 from league.protocol.message.experiment import Provenance, said
 from league.protocol.safe_text import without_tokens
-from league.protocol.signing.rounds import digest_of
 
 MAX_DEVIATIONS = 100
 """Maximum number of deviations kept per player from the records of referees."""
@@ -327,8 +326,6 @@ class Unstated(Struct):
     matches: dict[str, None] = {}
     """The matches whose result or evidence changed, in the order in which each of them first did."""
     orders: list[str] = []
-    since: str | None = None
-    """The digest of the last statement."""
 
 
 class SignedStatement(Struct, frozen=True):
@@ -595,7 +592,7 @@ class Ledger(Struct):
     def _stated(self, event: events.RoundFinished | events.LeagueFinished, round_id: int) -> None:
         if not event.signature:
             return
-        self.unstated = Unstated(since=digest_of(event.statement))
+        self.unstated = Unstated()
         self.statements.pop(round_id, None)
         self.statements[round_id] = SignedStatement(event.statement, event.signature)
         if len(self.statements) > STATEMENTS_KEPT:

@@ -31,8 +31,8 @@ _PUBLIC_KEY: Final = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE: Final = re.compile(r"[A-Za-z0-9_-]{86}")
 _SIGNATURE_BYTES: Final = 64
 _ENCODER: Final = json.Encoder(order="sorted")
-Statement = Struct | Mapping[str, Any]
-"""What is signed; as JSON (Any) if it was received or kept."""
+Statement = Struct | Mapping[str, Any] | bytes
+"""What is signed; as JSON (Any) if it was received or kept, as bytes if they are at hand."""
 
 
 class SigningKey(Struct, frozen=True):
@@ -68,7 +68,7 @@ def is_public_key(text: object) -> bool:
 
 def statement_bytes(statement: Statement) -> bytes:
     """Return what is signed: the statement as RFC 8785 writes it."""
-    return _ENCODER.encode(statement)
+    return statement if isinstance(statement, bytes) else _ENCODER.encode(statement)
 
 
 def sign(key: SigningKey, statement: Statement) -> str:

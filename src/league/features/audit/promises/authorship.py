@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
     Statement,
-    attempt_of,
     choices_of,
     game_of,
     inner,
@@ -20,7 +18,7 @@ from league.features.audit.promises.grounds.event_history import (
     text,
     word_of,
 )
-from league.features.audit.promises.grounds.event_log import EventLog, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of, log_of
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -134,27 +132,25 @@ def undecided_unobservable(evidence: Evidence) -> str | None:
 
 def _results(evidence: Evidence) -> Iterator[Breach]:
     """Every result of the manager was decided by its referee, and no impostor decided any."""
+    impostors = evidence.simulator.impostors or ()
     for place, result in places(evidence.manager, e.ResultAccepted):
         referee = result.referee_id
-        where = event_at("manager", place)
         # An impostor's result is wrong even if its own journal has it.
-        if referee in (evidence.simulator.impostors or ()):
-            yield Breach(f"{result.match_id} was decided by {referee}, an impostor", where)
+        if referee in impostors:
+            yield Breach(f"{result.match_id} was decided by {referee}, an impostor", event_at("manager", place))
         if result.origin:
-            yield from _by_address(evidence, result, where)
+            yield from _by_address(evidence, result, event_at("manager", place))
             continue
         journal = evidence.referees.get(referee)
-        if not journal:
-            continue
-        if is_handed_in(evidence.manager, result):
-            # The manager may have decided it.
+        # The manager may have decided what was handed in.
+        if not journal or is_handed_in(evidence.manager, result):
             continue
         if referee in evidence.simulator.dishonest and word_of(evidence.manager, result) != "proven":
             # Its word is all there is, and nobody calls it more than that.
             continue
         decisions = log_of(journal).once(_decisions).get(attempt_of(result), ())
         if not any(_is_same(decided, result) for decided in decisions):
-            yield Breach(f"{result.match_id} counts as {referee} did not decide it", where)
+            yield Breach(f"{result.match_id} counts as {referee} did not decide it", event_at("manager", place))
 
 
 def _decisions(journal: EventLog) -> Mapping[Attempt, Sequence[e.MatchDecided]]:
@@ -198,7 +194,7 @@ def _unsigned(evidence: Evidence) -> Iterator[Breach]:
     game = game_of(evidence.manager)
     schedule = schedule_of(evidence.manager)
     for place, result in places(evidence.manager, e.ResultAccepted):
-        if word_of(evidence.manager, result) != "proven":
+        if not evidence.players or word_of(evidence.manager, result) != "proven":
             continue
         for turn, step in enumerate(choices_of(result, game, schedule), start=1):
             for player, choice in step.items():

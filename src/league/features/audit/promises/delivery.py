@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
     attempt_in,
     inner,
     members,
@@ -25,6 +24,7 @@ from league.features.audit.promises.grounds.event_history import (
     text,
     whole,
 )
+from league.features.audit.promises.grounds.event_log import Attempt
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.features.audit.promises.grounds.promise_findings import Breach, call_at, event_at, no_traffic
 from league.features.audit.promises.results import is_readable, winner_in
@@ -85,12 +85,15 @@ class _Report(NamedTuple):
 
 
 def _lost_results(evidence: Evidence) -> Iterator[Breach]:
+    reports = evidence.to_manager("MATCH_RESULT_REPORT")
+    if not reports:
+        return
     referees = members(evidence.manager, "referee")
     stored: set[_Report] = set()
     for result in of_kind(evidence.manager, e.ResultAccepted):
         for attempt in (None, result.attempt):
             stored.add(_Report(result.match_id, result.referee_id, attempt, result.winner))
-    for call in evidence.to_manager("MATCH_RESULT_REPORT"):
+    for call in reports:
         report = _Report(
             match_id=text(call.message, "match_id"),
             referee_id=evidence.agent(call.sender_node),

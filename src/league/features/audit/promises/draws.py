@@ -5,12 +5,11 @@ manager has released its share of a draw after which nobody chooses, the match i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
-    attempt_of,
     game_of,
     inner,
     places,
@@ -19,18 +18,18 @@ from league.features.audit.promises.grounds.event_history import (
     whole,
     word_of,
 )
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import Breach, call_at, event_at
 
 
 class _Draw(NamedTuple):
-    """What one place says about the draw of an attempt; None where it says nothing."""
+    """What one place says about the draw of an attempt."""
 
     attempt: Attempt
     where: str
-    number: int | None = None
-    seed: str | None = None
-    commitment: str | None = None
+    values: dict[str, object]
+    """Its number, seed and commitment, as far as it says them."""
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
@@ -75,14 +74,11 @@ def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
 
 def _contradictions(evidence: Evidence) -> Iterator[Breach]:
     # The first place that says something is as good as any: two different values are one too many.
-    first_values: dict[tuple[Attempt, str], object] = {}
-    for draw in (*_journalled(evidence), *_sent(evidence)):
-        for name in ("number", "seed", "commitment"):
-            value = getattr(draw, name)
-            if value is None:
-                continue
-            first_value = first_values.setdefault((draw.attempt, name), value)
-            if first_value != value:
+    first_values: dict[Attempt, dict[str, object]] = {}
+    for draw in chain(_journalled(evidence), _sent(evidence)):
+        known = first_values.setdefault(draw.attempt, draw.values)
+        for name, value in draw.values.items():
+            if known.setdefault(name, value) != value:
                 yield Breach(f"{_name(draw.attempt)} shows a second {name}", draw.where)
 
 
@@ -111,16 +107,15 @@ def _name(attempt: Attempt) -> str:
 def _journalled(evidence: Evidence) -> Iterator[_Draw]:
     for referee, journal in evidence.referees.items():
         for place, taken in places(journal, e.MatchTaken):
-            yield _Draw(attempt_of(taken), event_at(referee, place), seed=taken.seed)
+            yield _Draw(attempt_of(taken), event_at(referee, place), {"seed": taken.seed})
         for place, decided in places(journal, e.MatchDecided):
             yield _draw(attempt_of(decided), event_at(referee, place), decided.details)
     for place, result in places(evidence.manager, e.ResultAccepted):
-        attempt = attempt_of(result)
         # A dishonest referee may report any draw, but only by its word.
         is_dishonest = result.referee_id in evidence.simulator.dishonest
         if is_dishonest and word_of(evidence.manager, result) != "proven":
             continue
-        yield _draw(attempt, event_at("manager", place), result.details)
+        yield _draw(attempt_of(result), event_at("manager", place), result.details)
 
 
 def _sent(evidence: Evidence) -> Iterator[_Draw]:
@@ -134,15 +129,14 @@ def _sent(evidence: Evidence) -> Iterator[_Draw]:
             number = whole(call.message, "attempt") or whole(details, "attempt")
             if number is not None:
                 attempt = Attempt(text(call.message, "match_id") or "", number)
-                draw = _draw(attempt, call_at(call), details)
-                yield draw._replace(commitment=text(call.message, "draw_commitment"))
+                promised = {"draw_commitment": text(call.message, "draw_commitment")}
+                yield _draw(attempt, call_at(call), {**details, **promised})
 
 
 def _draw(attempt: Attempt, where: str, details: Object) -> _Draw:
-    return _Draw(
-        attempt=attempt,
-        where=where,
-        number=whole(details, "drawn_number"),
-        seed=text(details, "draw_seed"),
-        commitment=text(details, "draw_commitment"),
-    )
+    said = {
+        "number": whole(details, "drawn_number"),
+        "seed": text(details, "draw_seed"),
+        "commitment": text(details, "draw_commitment"),
+    }
+    return _Draw(attempt, where, {name: value for name, value in said.items() if value is not None})

@@ -9,20 +9,15 @@ are down, as long as the player has time left at nobody's expense.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from league import events as e
-from league.features.audit.promises.grounds.event_history import (
-    Attempt,
-    attempt_of,
-    has_technical_loss,
-    inner,
-    schedule_of,
-    settings_of,
-)
+from league.features.audit.promises.grounds.event_history import has_technical_loss, inner, schedule_of, settings_of
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
+    Judge,
     breaches_in,
     no_manager_journal,
 )
@@ -38,8 +33,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
     if settings is None or settings.outage_minutes <= 0:
         return
-    history = _Waiting(evidence, settings.outage_minutes)
-    yield from breaches_in(evidence.manager, history.take, *_Waiting.KINDS)
+    yield from breaches_in(evidence.manager, _Waiting(evidence, settings.outage_minutes).judges)
 
 
 def unobservable(evidence: Evidence) -> str | None:
@@ -55,15 +49,6 @@ def unobservable(evidence: Evidence) -> str | None:
 class _Waiting:
     """The pauses and losses of a league, as the manager's journal tells of them."""
 
-    KINDS = (
-        e.AgentRegistered,
-        e.TokenRenewed,
-        e.OrderCarriedOut,
-        e.MatchPaused,
-        e.LossAllowed,
-        e.ResultAccepted,
-    )
-
     def __init__(self, evidence: Evidence, outage_minutes: float) -> None:
         self._schedule = schedule_of(evidence.manager)
         self._dishonest = evidence.simulator.dishonest
@@ -77,17 +62,18 @@ class _Waiting:
         self._last: dict[tuple[Attempt, str], e.MatchPaused] = {}
         self._allowed: set[tuple[Attempt, str]] = set()
 
-    def take(self, event: e.Event) -> Iterator[str]:
-        if isinstance(event, e.AgentRegistered | e.TokenRenewed):
-            self._registered(event)
-        elif isinstance(event, e.OrderCarriedOut) and event.order == "withdraw":
+        self.judges: Mapping[type[e.Event], Judge] = {
+            e.AgentRegistered: self._registered,
+            e.TokenRenewed: self._registered,
+            e.OrderCarriedOut: self._ordered,
+            e.MatchPaused: self._paused,
+            e.LossAllowed: self._allows,
+            e.ResultAccepted: self._accepted,
+        }
+
+    def _ordered(self, event: e.OrderCarriedOut) -> None:
+        if event.order == "withdraw":
             self._players.discard(event.target)
-        elif isinstance(event, e.MatchPaused):
-            yield from self._paused(event)
-        elif isinstance(event, e.LossAllowed):
-            yield from self._allows(event)
-        elif isinstance(event, e.ResultAccepted) and event.status == "TECHNICAL_LOSS":
-            yield from self._unasked(event)
 
     def _registered(self, event: e.AgentRegistered | e.TokenRenewed) -> None:
         # A referee may register anew in another way.
@@ -123,8 +109,10 @@ class _Waiting:
         if is_excused and player in self._down(event.at) and self._are_many(self._down(event.at)):
             yield f"{event.match_id} was lost while many players were down"
 
-    def _unasked(self, result: e.ResultAccepted) -> Iterator[str]:
-        """A referee that declared that it asks did not ask about these losses."""
+    def _accepted(self, result: e.ResultAccepted) -> Iterator[str]:
+        """A referee that declared that it asks has asked about these losses."""
+        if result.status != "TECHNICAL_LOSS":
+            return
         if result.referee_id in self._dishonest or result.referee_id not in self._asking:
             return
         slot = self._schedule.get(result.match_id)

@@ -22,6 +22,7 @@ from league.features.audit.promises.grounds.event_history import (
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, RecordedCall
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
+    Judge,
     breaches_in,
     event_at,
     no_manager_journal,
@@ -58,7 +59,7 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
 
 
 def not_current(evidence: Evidence) -> Iterator[Breach]:
-    return breaches_in(evidence.manager, _Leases(schedule_of(evidence.manager)).take, *_Leases.KINDS)
+    return breaches_in(evidence.manager, _Leases(schedule_of(evidence.manager)).judges)
 
 
 class _Lease(NamedTuple):
@@ -71,27 +72,33 @@ class _Lease(NamedTuple):
 class _Leases:
     """The current lease of each match, according to the manager's journal."""
 
-    KINDS = (e.MatchAssigned, e.OrderCarriedOut, *TABLE_CHANGES)
-
     def __init__(self, schedule: Mapping[str, Slot]) -> None:
         self._schedule = schedule
         self._leases: dict[str, _Lease] = {}
         self._withdrawn: set[str] = set()
+        self.judges: Mapping[type[e.Event], Judge] = {
+            e.MatchAssigned: self._assigned,
+            e.ResultVoided: self._voided,
+            e.OrderCarriedOut: self._ordered,
+            e.ResultAccepted: self._accepted,
+            e.WalkoverDecided: self._walkover,
+        }
 
-    def take(self, event: e.Event) -> Iterator[str]:
-        if isinstance(event, e.MatchAssigned):
-            self._leases[event.match_id] = _Lease(event.referee_id, event.attempt)
-        elif isinstance(event, e.ResultVoided):
-            # A voided result must not come back: only a new assignment can bring a result.
-            self._leases.pop(event.match_id, None)
-        elif isinstance(event, e.OrderCarriedOut) and event.order == "withdraw":
+    def _assigned(self, event: e.MatchAssigned) -> None:
+        self._leases[event.match_id] = _Lease(event.referee_id, event.attempt)
+
+    def _voided(self, event: e.ResultVoided) -> None:
+        # A voided result must not come back: only a new assignment can bring a result.
+        self._leases.pop(event.match_id, None)
+
+    def _ordered(self, event: e.OrderCarriedOut) -> None:
+        if event.order == "withdraw":
             self._withdrawn.add(event.target)
-        elif isinstance(event, e.ResultAccepted):
-            lease = self._leases.get(event.match_id, _Lease("nobody", 0))
-            if lease != _Lease(event.referee_id, event.attempt):
-                yield f"{event.match_id} was with {lease.referee_id}, attempt {lease.attempt}"
-        elif isinstance(event, e.WalkoverDecided):
-            yield from self._walkover(event)
+
+    def _accepted(self, event: e.ResultAccepted) -> Iterator[str]:
+        lease = self._leases.get(event.match_id, _Lease("nobody", 0))
+        if lease != (event.referee_id, event.attempt):
+            yield f"{event.match_id} was with {lease.referee_id}, attempt {lease.attempt}"
 
     def _walkover(self, event: e.WalkoverDecided) -> Iterator[str]:
         slot = self._schedule.get(event.match_id)
@@ -109,64 +116,59 @@ class _Leases:
 
 
 def invented(evidence: Evidence) -> Iterator[Breach]:
-    return breaches_in(evidence.manager, _Origins(evidence).take, *_Origins.KINDS)
+    return breaches_in(evidence.manager, _Origins(evidence).judges)
 
 
 class _Origins:
     """The registrations, assignments and reports from which a result can come."""
-
-    KINDS = (e.AgentRegistered, e.MatchAssigned, e.ResultAccepted, e.WalkoverDecided)
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._schedule = schedule_of(evidence.manager)
         self._registered: set[str] = set()
         self._leases: set[tuple[str, str, int]] = set()
-        self._reports: dict[tuple[str, str], list[RecordedCall]] = {}
+        self._reports: dict[str, list[RecordedCall]] = {}
+        """By match."""
         for call in evidence.to_manager("MATCH_RESULT_REPORT"):
-            match_id = text(call.message, "match_id") or ""
-            key = (match_id, evidence.agent(call.sender_node))
-            self._reports.setdefault(key, []).append(call)
+            self._reports.setdefault(text(call.message, "match_id") or "", []).append(call)
+        self.judges: Mapping[type[e.Event], Judge] = {
+            e.AgentRegistered: self._enters,
+            e.MatchAssigned: self._assigned,
+            e.ResultAccepted: self._accepted,
+            e.WalkoverDecided: self._parties,
+        }
 
-    def take(self, event: e.Event) -> Iterator[str]:
-        if isinstance(event, e.AgentRegistered):
-            self._registered.add(event.agent_id)
-        elif isinstance(event, e.MatchAssigned):
-            self._leases.add((event.match_id, event.referee_id, event.attempt))
-        elif isinstance(event, e.ResultAccepted):
-            yield from self._parties(event.match_id, {event.referee_id})
-            yield from self._result(event)
-        elif isinstance(event, e.WalkoverDecided):
-            yield from self._parties(event.match_id, set())
+    def _enters(self, event: e.AgentRegistered) -> None:
+        self._registered.add(event.agent_id)
 
-    def _parties(
-        self,
-        match_id: str,
-        referees: set[str],
-    ) -> Iterator[str]:
-        slot = self._schedule.get(match_id)
+    def _assigned(self, event: e.MatchAssigned) -> None:
+        self._leases.add((event.match_id, event.referee_id, event.attempt))
+
+    def _parties(self, result: Result) -> Iterator[str]:
+        slot = self._schedule.get(result.match_id)
         if slot is None:
-            yield f"there is no match {match_id}"
+            yield f"there is no match {result.match_id}"
             return
-        strangers = ({*slot.players} | referees) - self._registered
-        if strangers:
-            yield f"never registered: {', '.join(sorted(strangers))}"
+        parties = {*slot.players}
+        if isinstance(result, e.ResultAccepted):
+            parties.add(result.referee_id)
+        if not parties <= self._registered:
+            yield f"never registered: {', '.join(sorted(parties - self._registered))}"
 
-    def _result(self, result: e.ResultAccepted) -> Iterator[str]:
+    def _accepted(self, result: e.ResultAccepted) -> Iterator[str]:
+        yield from self._parties(result)
         referee = result.referee_id
         if (result.match_id, referee, result.attempt) not in self._leases:
             yield f"{result.match_id} was never assigned to {referee} as attempt {result.attempt}"
-        if is_handed_in(self._evidence.manager, result):
-            return
-        reports = list(self._reports.get((result.match_id, referee), ()))
-        if result.origin:
-            # Anybody at that address may have sent it.
-            for (match_id, _), calls in self._reports.items():
-                if match_id == result.match_id:
-                    reports.extend(calls)
+        evidence = self._evidence
         # Without recorded traffic there is nothing to compare with.
-        has_traffic = self._evidence.is_recorded(MANAGER) and not self._evidence.may_lack_letters(result.at)
-        if has_traffic and not any(_says(call, result) for call in reports):
+        if not evidence.is_recorded(MANAGER) or evidence.may_lack_letters(result.at):
+            return
+        reports = self._reports.get(result.match_id, [])
+        # By its origin alone, anybody at that address may have sent it.
+        if not result.origin:
+            reports = [call for call in reports if evidence.agent(call.sender_node) == referee]
+        if not is_handed_in(evidence.manager, result) and not any(_says(call, result) for call in reports):
             yield f"no report from {referee} says what is stored of {result.match_id}"
 
 

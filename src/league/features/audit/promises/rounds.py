@@ -15,6 +15,7 @@ from typing import NamedTuple
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
     TABLE_CHANGES,
+    Result,
     Slot,
     is_introduction,
     members,
@@ -30,7 +31,7 @@ from league.features.audit.promises.grounds.evidence import (
     Evidence,
     RecordedCall,
 )
-from league.features.audit.promises.grounds.promise_findings import Breach, breaches_in, call_at
+from league.features.audit.promises.grounds.promise_findings import Breach, Judge, breaches_in, call_at
 from league.features.audit.promises.standings import updates_in
 from league.protocol.signing.tokens import MANAGER
 
@@ -43,7 +44,7 @@ TIME_TO_LEAVE_S = 0.5
 
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
-    yield from breaches_in(evidence.manager, _Rounds(schedule_of(evidence.manager)).take, *_Rounds.KINDS)
+    yield from breaches_in(evidence.manager, _Rounds(schedule_of(evidence.manager)).judges)
     if evidence.traffic is None:
         return
     yield from _completed_after_standings(evidence)
@@ -58,8 +59,6 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
 class _Rounds:
     """The rounds according to the manager's journal."""
 
-    KINDS = (*DECISIONS, e.AssignmentsSent, e.LeagueReopened, e.LeagueFinished)
-
     def __init__(self, schedule: Mapping[str, Slot]) -> None:
         self._rounds = {match_id: slot.round_id for match_id, slot in schedule.items()}
         self._undecided: dict[int, set[str]] = {}
@@ -70,24 +69,20 @@ class _Rounds:
         # Finished rounds with a voided result: they may be opened and finished once more.
         self._reopened: set[int] = set()
         self._over = False
+        self.judges: Mapping[type[e.Event], Judge] = {
+            e.ResultAccepted: self._accept,
+            e.WalkoverDecided: self._decide,
+            e.ResultVoided: self._void,
+            e.RoundOpened: self._open,
+            e.AssignmentsSent: self._send,
+            e.RoundFinished: self._finish,
+            e.LeagueReopened: self._reopen,
+            e.LeagueFinished: self._finish_league,
+        }
 
-    def take(self, event: e.Event) -> Iterator[str]:
-        if self._over and isinstance(event, e.RoundOpened | e.RoundFinished | e.ResultAccepted):
-            yield f"{type(event).__name__} after the end of the league"
-        if isinstance(event, TABLE_CHANGES):
-            yield from self._decide(event)
-        elif isinstance(event, e.RoundOpened):
-            yield from self._open(event.round_id)
-        elif isinstance(event, e.AssignmentsSent) and event.round_id > self._opened:
-            yield f"referees got round {event.round_id} before it was opened"
-        elif isinstance(event, e.RoundFinished):
-            yield from self._finish(event.round_id)
-        elif isinstance(event, e.LeagueReopened):
-            self._over = False
-        elif isinstance(event, e.LeagueFinished):
-            yield from self._finish_league()
-
-    def _open(self, round_id: int) -> Iterator[str]:
+    def _open(self, event: e.RoundOpened) -> Iterator[str]:
+        yield from self._after_the_end(event)
+        round_id = event.round_id
         if round_id != self._opened + 1 and round_id not in self._reopened:
             yield f"round {round_id} was opened after round {self._opened}"
         unfinished = [number for number in range(1, round_id) if number not in self._finished]
@@ -95,20 +90,37 @@ class _Rounds:
             yield f"round {round_id} was opened before round {unfinished[0]} was finished"
         self._opened = max(self._opened, round_id)
 
-    def _decide(self, event: e.ResultAccepted | e.WalkoverDecided | e.ResultVoided) -> Iterator[str]:
+    def _after_the_end(self, event: e.RoundOpened | e.RoundFinished | e.ResultAccepted) -> Iterator[str]:
+        if self._over:
+            yield f"{type(event).__name__} after the end of the league"
+
+    def _send(self, event: e.AssignmentsSent) -> Iterator[str]:
+        if event.round_id > self._opened:
+            yield f"referees got round {event.round_id} before it was opened"
+
+    def _reopen(self, _: e.LeagueReopened) -> None:
+        self._over = False
+
+    def _void(self, event: e.ResultVoided) -> None:
         round_id = self._rounds.get(event.match_id, 0)
-        undecided = self._undecided.setdefault(round_id, set())
-        if isinstance(event, e.ResultVoided):
-            undecided.add(event.match_id)
-            if round_id in self._finished:
-                self._reopened.add(round_id)
-            return
-        undecided.discard(event.match_id)
+        self._undecided.setdefault(round_id, set()).add(event.match_id)
+        if round_id in self._finished:
+            self._reopened.add(round_id)
+
+    def _decide(self, event: Result) -> None:
         # A walkover may come early: a withdrawn player loses all its matches at once.
-        if isinstance(event, e.ResultAccepted) and round_id > self._opened:
+        self._undecided.get(self._rounds.get(event.match_id, 0), set()).discard(event.match_id)
+
+    def _accept(self, event: e.ResultAccepted) -> Iterator[str]:
+        yield from self._after_the_end(event)
+        self._decide(event)
+        round_id = self._rounds.get(event.match_id, 0)
+        if round_id > self._opened:
             yield f"{event.match_id} has a result before round {round_id} was opened"
 
-    def _finish(self, round_id: int) -> Iterator[str]:
+    def _finish(self, event: e.RoundFinished) -> Iterator[str]:
+        yield from self._after_the_end(event)
+        round_id = event.round_id
         if round_id > self._opened:
             yield f"round {round_id} was finished before it was opened"
         if round_id in self._finished - self._reopened:
@@ -118,7 +130,7 @@ class _Rounds:
         self._finished.add(round_id)
         self._reopened.discard(round_id)
 
-    def _finish_league(self) -> Iterator[str]:
+    def _finish_league(self, _: e.LeagueFinished) -> Iterator[str]:
         if self._over:
             yield "the league was finished twice"
         missing = sorted(match for matches in self._undecided.values() for match in matches)

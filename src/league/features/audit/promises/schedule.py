@@ -45,9 +45,10 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     yield from breaches_at(where, _pairs(schedule, settings, _entrants(evidence.manager[:place])))
     yield from _late(evidence.manager, settings, place)
     slots = schedule_of(evidence.manager)
-    yield from _announced(evidence, slots)
-    yield from _invited(evidence, slots)
     yield from _taken(evidence, slots)
+    if evidence.traffic:
+        yield from _announced(evidence, slots)
+        yield from _invited(evidence, slots)
 
 
 def unobservable(evidence: Evidence) -> str | None:

@@ -10,15 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.grounds.event_history import (
-    Attempt,
-    Statement,
-    attempt_of,
-    inner,
-    of_kind,
-    text,
-    whole,
-)
+from league.features.audit.promises.grounds.event_history import Statement, inner, of_kind, text, whole
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import Breach, call_at, no_referee_traffic
 from league.features.audit.promises.grounds.rules import SIMULTANEOUS

@@ -28,9 +28,9 @@ from league.features.audit.promises.grounds.promise_findings import (
     no_manager_journal,
     no_traffic,
 )
-from league.features.audit.promises.grounds.rules import Row, ranked
+from league.features.audit.promises.grounds.rules import Row, ranked, row_in
 
-COLUMNS = Row._fields[1:]
+LEGAL_SHARES = ([0, 3], [1, 1])
 TIEBREAKERS = ("points", "wins", "draws", "head_to_head")
 
 
@@ -69,18 +69,11 @@ class _TableReader:
         # The evidence holds the content, so no other content gets its place in memory.
         table = self._read.get(id(content))
         if table is None:
-            rows = [_row(row) for row in objects(content, name)]
+            rows = list(map(row_in, objects(content, name)))
             ranks = [whole(row, "rank") for row in objects(content, name)]
             table = PublishedTable(rows, ranks, whole(content, "version"), self._tables.prefixes(rows))
             self._read[id(content)] = table
         return SentTable(call, at, table)
-
-
-def _row(content: Object) -> Row:
-    values = [content.get(column) for column in COLUMNS]
-    # No table contains -1, so a wrong column is noticed. True is not 1.
-    numbers = [value if type(value) is int else -1 for value in values]
-    return Row(text(content, "player_id") or "", *numbers)
 
 
 def updates_in(evidence: Evidence) -> Sequence[SentTable]:
@@ -288,11 +281,10 @@ def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
     for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
         # Promise 4 says which side won; here the points only have to be shared in a legal way.
-        legal_shares = [[0, 3], [1, 1]]
-        if outcome_of(result).kind == (None, True):
-            legal_shares.append([0, 0])
+        shares = sorted(result.points.values())
+        is_legal = shares in LEGAL_SHARES or (shares == [0, 0] and outcome_of(result).kind == (None, True))
         # A game that is scored by its margin shares them as its rules say: promise 4 knows them.
-        is_legal = result.by_margin or sorted(result.points.values()) in legal_shares
+        is_legal = is_legal or result.by_margin
         # A result may only give points to its two players.
         if not is_legal or (slot and set(result.points) != set(slot.players)):
             yield Breach(f"{result.match_id} gives {result.points}", event_at("manager", place))

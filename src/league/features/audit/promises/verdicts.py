@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from league import events as e
 from league.features.audit.promises.grounds.event_history import (
-    Attempt,
     attempt_in,
-    attempt_of,
     by_attempt,
     inner,
     of_kind,
@@ -20,6 +18,7 @@ from league.features.audit.promises.grounds.event_history import (
     text,
     whole,
 )
+from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
 from league.features.audit.promises.grounds.evidence import Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -64,23 +63,27 @@ def unobservable(evidence: Evidence) -> str | None:
 
 def _stored(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
+    if settings is None:
+        return
     schedule = schedule_of(evidence.manager)
+    game = None if settings.game_type in WRITTEN_TWICE else registry.find(settings.game_type)
     for place, result in places(evidence.manager, e.ResultAccepted):
         slot = schedule.get(result.match_id)
-        if settings is None or slot is None:
+        if slot is None:
             continue
-        for detail in _result(result, settings, slot.players):
+        for detail in _result(result, settings, game, slot.players):
             yield Breach(f"{result.match_id}: {detail}", event_at("manager", place))
 
 
 def _result(
     result: e.ResultAccepted,
     settings: e.LeagueSettings,
+    game: Game | None,
     players: Players,
 ) -> Iterator[str]:
+    """What is wrong with a result, by the rules of its game, unless they are written here once more."""
     stored = outcome_of(result)
-    game = registry.find(settings.game_type)
-    if game is not None and settings.game_type not in WRITTEN_TWICE:
+    if game is not None:
         yield from _by_its_own_rules(game, result, settings.league_id, players)
     elif result.points != points(players, stored):
         yield f"{result.points} are not the points of winner {result.winner}, {result.status}"
@@ -290,7 +293,7 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
         if not journal:
             continue
-        decisions = {attempt_of(event): event for event in of_kind(journal, e.MatchDecided)}
+        decisions = log_of(journal).by_attempt(e.MatchDecided)
         for call in evidence.sent("GAME_OVER", referee):
             result = inner(call.message, "game_result")
             attempt = Attempt(text(call.message, "match_id") or "", whole(result, "attempt") or 0)

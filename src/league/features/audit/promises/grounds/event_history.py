@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from league import events as e
-from league.features.audit.promises.grounds.event_log import EventLog, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of, log_of
 from league.features.audit.promises.grounds.evidence import Evidence, Object, RecordedCall
-from league.features.audit.promises.grounds.rules import MatchOutcome, Players, Row
+from league.features.audit.promises.grounds.rules import MatchOutcome, Players, Row, first_row
 from league.games import registry
 from league.games.contract import Game
 from league.games.moves import reported_choices
@@ -20,37 +20,22 @@ TABLE_CHANGES = (e.ResultAccepted, e.WalkoverDecided, e.ResultVoided)
 Choices = Mapping[str, object]
 """The choices of one turn, by player."""
 Some = TypeVar("Some", bound=e.Event)
+Other = TypeVar("Other", bound=e.Event)
 InMatch = TypeVar("InMatch", e.MatchTaken, e.MatchDecided)
-
-
-class Attempt(NamedTuple):
-    """One attempt at a match."""
-
-    match_id: str
-    number: int
-
-
-class OfAttempt(Protocol):
-    """An event of an attempt."""
-
-    @property
-    def match_id(self) -> str: ...
-
-    @property
-    def attempt(self) -> int: ...
 
 
 def places(
     events: Sequence[e.Event],
-    *kinds: type[Some],
-) -> Iterator[tuple[int, Some]]:
+    kind: type[Some],
+    *others: type[Other],
+) -> Iterator[tuple[int, Some | Other]]:
     """The events of these kinds in order, with their positions."""
-    return log_of(events).places(*kinds)
+    return log_of(events).places(kind, *others)
 
 
-def of_kind(events: Sequence[e.Event], *kinds: type[Some]) -> Iterator[Some]:
+def of_kind(events: Sequence[e.Event], kind: type[Some], *others: type[Other]) -> Iterator[Some | Other]:
     """The events of these kinds, in order."""
-    return log_of(events).of_kind(*kinds)
+    return log_of(events).of_kind(kind, *others)
 
 
 def orders(events: Sequence[e.Event], order: str) -> Iterator[e.OrderCarriedOut]:
@@ -66,30 +51,19 @@ def members(
     return {event.agent_id for event in of_kind(events, e.AgentRegistered) if event.role == role}
 
 
-def attempt_of(event: OfAttempt) -> Attempt:
-    return Attempt(event.match_id, event.attempt)
-
-
 def word_of(manager: Sequence[e.Event], result: e.ResultAccepted) -> str:
     """What the manager says that a result rests on; the referee's word as long as it says nothing."""
-    return log_of(manager).once(_words).get(attempt_of(result), "by_referee")
-
-
-def _words(manager: EventLog) -> Mapping[Attempt, str]:
-    return {attempt_of(judged): judged.evidence for judged in of_kind(manager, e.ResultJudged)}
+    judged = log_of(manager).by_attempt(e.ResultJudged).get(attempt_of(result))
+    return judged.evidence if judged else "by_referee"
 
 
 def is_handed_in(manager: Sequence[e.Event], result: e.ResultAccepted) -> bool:
     """True if a result says what its referee handed in before the draw: the manager may have decided it."""
-    released = log_of(manager).once(_releases).get(attempt_of(result))
+    released = log_of(manager).by_attempt(e.DrawReleased).get(attempt_of(result))
     if released is None:
         return False
     handed_in = {**released.handed_in, "draw_seed": released.draw_seed, "draw_share": released.draw_share}
     return all(result.details.get(name) == value for name, value in handed_in.items())
-
-
-def _releases(manager: EventLog) -> Mapping[Attempt, e.DrawReleased]:
-    return {attempt_of(released): released for released in of_kind(manager, e.DrawReleased)}
 
 
 def by_attempt(
@@ -99,8 +73,7 @@ def by_attempt(
     """The events of one kind in the journals of all referees, by attempt."""
     events: dict[Attempt, InMatch] = {}
     for journal in evidence.referees.values():
-        for event in of_kind(journal, kind):
-            events[attempt_of(event)] = event
+        events |= log_of(journal).by_attempt(kind)
     return events
 
 
@@ -241,22 +214,19 @@ class TableHistory:
         self._in_force: dict[str, MatchOutcome] = {}
         self._decisions: dict[frozenset[str], list[_Decision]] = {}
         for place, event in places(manager, e.AgentRegistered, *TABLE_CHANGES):
-            self._take(place, event)
-
-    def _take(self, place: int, event: e.Event) -> None:
-        if isinstance(event, e.AgentRegistered) and event.role == "player":
-            self._put(self._row(event.agent_id))
-        elif isinstance(event, Result):
-            self._decide(event.match_id, outcome_of(event))
-        elif isinstance(event, e.ResultVoided):
-            self._decide(event.match_id, None)
-        else:
-            return
-        prefix = len(self.since)
-        self.since.append(event.at)
-        self.places.append(place)
-        # Different prefixes may have the same table.
-        self._prefixes.setdefault(self._mark, []).append(prefix)
+            if isinstance(event, Result):
+                self._decide(event.match_id, outcome_of(event))
+            elif isinstance(event, e.ResultVoided):
+                self._decide(event.match_id, None)
+            elif isinstance(event, e.AgentRegistered) and event.role == "player":
+                self._put(self._row(event.agent_id))
+            else:
+                continue
+            prefix = len(self.since)
+            self.since.append(event.at)
+            self.places.append(place)
+            # Different prefixes may have the same table.
+            self._prefixes.setdefault(self._mark, []).append(prefix)
 
     def _decide(self, match_id: str, outcome: MatchOutcome | None) -> None:
         slot = self.schedule.get(match_id)
@@ -266,9 +236,9 @@ class TableHistory:
         for player in slot.players:
             row = self._row(player)
             if before:
-                row = row.after(before, -1, slot.players)
+                row = row.after(before, slot.players, -1)
             if outcome:
-                row = row.after(outcome, players=slot.players)
+                row = row.after(outcome, slot.players)
             self._put(row)
         if outcome:
             self._in_force[match_id] = outcome
@@ -276,7 +246,7 @@ class TableHistory:
         self._decisions.setdefault(frozenset(slot.players), []).append(decision)
 
     def _row(self, player: str) -> Row:
-        return self.rows.get(player) or Row(player)
+        return self.rows.get(player) or first_row(player)
 
     def _put(self, row: Row) -> None:
         old_row = self.rows.get(row.player_id)
@@ -319,7 +289,7 @@ class TableHistory:
                 if outcome is not None:
                     players = self.schedule[match_id].players
                     for player in pair:
-                        points[player] += Row(player).after(outcome, players=players).points
+                        points[player] += first_row(player).after(outcome, players).points
         return points
 
 

@@ -9,12 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Self, TypeVar, cast
+from typing import NamedTuple, Protocol, Self, TypeVar, cast
 
 from league.events import Event
 
 Some = TypeVar("Some", bound=Event)
+Other = TypeVar("Other", bound=Event)
 Made = TypeVar("Made")
+
+
+class Attempt(NamedTuple):
+    """One attempt at a match."""
+
+    match_id: str
+    number: int
+
+
+class OfAttempt(Protocol):
+    """An event of an attempt."""
+
+    @property
+    def match_id(self) -> str: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+
+InAttempt = TypeVar("InAttempt", bound=OfAttempt)
+
+
+def attempt_of(event: OfAttempt) -> Attempt:
+    return Attempt(event.match_id, event.attempt)
 
 
 class Source:
@@ -31,13 +56,21 @@ class Source:
 class EventLog(tuple[Event, ...], Source):
     """A journal's events in order."""
 
-    def places(self, *kinds: type[Some]) -> Iterator[tuple[int, Some]]:
+    def places(self, kind: type[Some], *others: type[Other]) -> Iterator[tuple[int, Some | Other]]:
         """Return the events of these kinds with their positions, in order."""
-        return zip(self._places_of(kinds), self.of_kind(*kinds), strict=True)
+        return zip(self._places_of((kind, *others)), self.of_kind(kind, *others), strict=True)
 
-    def of_kind(self, *kinds: type[Some]) -> Iterator[Some]:
+    def of_kind(self, kind: type[Some], *others: type[Other]) -> Iterator[Some | Other]:
         """Return the events of these kinds, in order."""
-        return cast(Iterator[Some], map(self.__getitem__, self._places_of(kinds)))
+        return cast("Iterator[Some | Other]", map(self.__getitem__, self._places_of((kind, *others))))
+
+    def by_attempt(self, kind: type[InAttempt]) -> Mapping[Attempt, InAttempt]:
+        """Return the last event of a kind about each attempt."""
+        indexes = self.once(_no_indexes)
+        if kind not in indexes:
+            events = map(self.__getitem__, self.once(_places_by_kind).get(kind, ()))
+            indexes[kind] = {attempt_of(event): event for event in cast(Iterator[InAttempt], events)}
+        return cast(Mapping[Attempt, InAttempt], indexes[kind])
 
     def _places_of(self, kinds: Sequence[type[Event]]) -> Sequence[int]:
         places = self.once(_places_by_kind)
@@ -46,8 +79,12 @@ class EventLog(tuple[Event, ...], Source):
         return sorted(chain.from_iterable(places.get(kind, ()) for kind in kinds))
 
 
-def _places_by_kind(log: EventLog) -> Mapping[type[Event], Sequence[int]]:
-    places: dict[type[Event], list[int]] = {}
+def _no_indexes(_: EventLog) -> dict[type, Mapping[Attempt, OfAttempt]]:
+    return {}
+
+
+def _places_by_kind(log: EventLog) -> Mapping[type, Sequence[int]]:
+    places: dict[type, list[int]] = {}
     for place, event in enumerate(log):
         places.setdefault(type(event), []).append(place)
     return places

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from league.events import Event, ResultAccepted
 from league.features.audit.promises.grounds.event_log import log_of
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.protocol.signing.tokens import MANAGER
 
+Judge = Callable[[Any], Iterator[str] | None]
+"""Takes events of one kind into account (Any: each the kind it is listed under), and says what is wrong with them."""
 Verdict = Literal["kept", "broken", "unobservable"]
 
 
@@ -101,12 +103,11 @@ def _line(finding: PromiseFinding) -> str:
 
 def breaches_in(
     manager: Sequence[Event],
-    judge: Callable[[Event], Iterator[str]],
-    *kinds: type[Event],
+    judges: Mapping[type[Event], Judge],
 ) -> Iterator[Breach]:
     """The breaches in the manager's events of these kinds, judged one after the other."""
-    for position, event in log_of(manager).places(*kinds):
-        for detail in judge(event):
+    for position, event in log_of(manager).places(*judges):
+        for detail in judges[type(event)](event) or ():
             yield Breach(detail, event_at("manager", position))
 
 

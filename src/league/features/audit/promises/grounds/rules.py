@@ -10,6 +10,8 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Struct, ValidationError, convert
+
 Players = tuple[str, str]
 Moves = Sequence[Mapping[str, str]]
 """The moves in order: of one player, or of both when they moved at the same time."""
@@ -243,21 +245,20 @@ def drawn_event(
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """A player's row of the table, without its rank."""
 
     player_id: str
-    played: int = 0
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    points: int = 0
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    points: int
 
-    def after(self, outcome: MatchOutcome, times: int = 1, players: Sequence[str] = ()) -> Row:
+    def after(self, outcome: MatchOutcome, players: Sequence[str], times: int = 1) -> Row:
         """The row after a match of these players with this outcome; `times` -1 takes a voided match back."""
         won = outcome.winner == self.player_id
         drew = outcome.winner is None and not outcome.technical
-        lost = not won and not drew
         points = 3 * won + drew
         if outcome.score is not None:
             points = outcome.score[players.index(self.player_id)]
@@ -266,9 +267,22 @@ class Row(NamedTuple):
             played=self.played + times,
             wins=self.wins + times * won,
             draws=self.draws + times * drew,
-            losses=self.losses + times * lost,
+            losses=self.losses + times * (not won and not drew),
             points=self.points + times * points,
         )
+
+
+def first_row(player: str) -> Row:
+    """The row of a player before its first match."""
+    return Row(player, played=0, wins=0, draws=0, losses=0, points=0)
+
+
+def row_in(content: object) -> Row:
+    """The row that somebody sent; if a column is missing or wrong, one that no table contains."""
+    try:
+        return convert(content, Row)
+    except ValidationError:
+        return first_row("")
 
 
 HeadToHead = Callable[[Sequence[str]], Mapping[str, int]]
