@@ -487,20 +487,15 @@ class Agent:
                 self._untold.append((due, self.setup.happened(self.machine, entry.events)))
         if self.journal.is_volatile:
             position.durable = position.appended
-        elif actions.is_awaited and not position.is_waking_writer:
+        elif actions.is_awaited:
             # Once a turn of the loop: everything else that happens in this turn is committed in the same group.
-            position.is_waking_writer = True
-            self._loop.call_soon(self._wake_writer)
+            self._loop.call_soon(self.journal.wake_writer)
         self._tell_stored()
 
     def _tell_stored(self) -> None:
         """Tell people what has happened, in its order, once it cannot get lost any more."""
         while self._untold and self._untold[0][0] <= self._position.durable:
             self._untold.popleft()[1]()
-
-    def _wake_writer(self) -> None:
-        self._position.is_waking_writer = False
-        self.journal.wake_writer()
 
     def _wake(self, moment: float) -> None:
         now = self.now()

@@ -24,7 +24,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import attrgetter
 
 import msgspec
@@ -39,7 +39,6 @@ from league.machine import (
     Failure,
     Letter,
     Machine,
-    Outgoing,
     Ping,
     Step,
     Undelivered,
@@ -370,8 +369,25 @@ class Pump:
             if reply.letter_id in self._open.letters:
                 self._open.letters.remove(reply.letter_id)
                 leaving.replies += (reply,)
+        calls: list[Call] = []
         if step.outbox:
-            leaving.calls += tuple(self._fan_out(step.outbox, has_left=is_durable))
+            self.due = min(self.due, self._looked_at + self._gap_s / 2)
+        for outgoing in step.outbox:
+            self.due = min(self.due, outgoing.deadline)
+            for address in outgoing.to:
+                self._last_id += 1
+                call = Call(
+                    self._last_id,
+                    outgoing.key,
+                    address,
+                    outgoing.message,
+                    outgoing.deadline,
+                    has_left=is_durable,
+                )
+                self._open.calls[call.id] = call
+                heapq.heappush(self._open.call_limits, (call.deadline, call.id))
+                calls.append(call)
+        leaving.calls += tuple(calls)
         if step.asks or step.news:
             leaving.asks += tuple(step.asks)
             leaving.news += tuple(step.news)
@@ -384,27 +400,6 @@ class Pump:
         self.machine = self._load()
         for reply in step.replies:
             self._answer(reply.letter_id, storage_error(), actions)
-
-    def _fan_out(self, outbox: Iterable[Outgoing], *, has_left: bool) -> list[Call]:
-        calls: list[Call] = []
-        self.due = min(self.due, self._looked_at + self._gap_s / 2)
-        for outgoing in outbox:
-            for address in outgoing.to:
-                self._last_id += 1
-                call = Call(
-                    self._last_id,
-                    outgoing.key,
-                    address,
-                    outgoing.message,
-                    outgoing.deadline,
-                    has_left,
-                )
-                self._open.calls[call.id] = call
-                heapq.heappush(self._open.call_limits, (call.deadline, call.id))
-                calls.append(call)
-            if outgoing.deadline < self.due:
-                self.due = outgoing.deadline
-        return calls
 
     def _cancel(self, key: str, actions: Actions) -> None:
         unwanted = {call_id for call_id, call in self._open.calls.items() if call.key == key}

@@ -66,8 +66,6 @@ class JournalPosition(Struct):
     durable: int = 0
     base: int = 0
     seq: int = 0
-    is_waking_writer: bool = False
-    """True until the writer is woken in the next turn of the loop."""
     lost: str = ""
     """Why nothing can be stored any more: its files were removed or replaced, or it has another writer."""
     retry: asyncio.Task[None] | None = None

@@ -3,5 +3,5 @@
 Roles hand it deliveries and hear how they ended. It is pure: it asks for calls and timers, and makes none.
 """
 
-PUBLIC = ("breaker", "delivery", "fair_places", "line", "rate_limit", "role")
+PUBLIC = ("delivery", "engine", "fair_places", "line", "rate_limit", "role")
 """The modules that other packages may import."""

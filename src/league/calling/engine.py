@@ -25,7 +25,6 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import (
     Delivery,
     Ending,
@@ -39,6 +38,8 @@ from league.machine import UNREACHED, Blame, Failure, Letter, Outgoing, Ping, Un
 from league.protocol.conventions import Convention
 from league.protocol.message.exchanges import ONCE
 
+FAILURES_TO_OPEN: Final = 5
+OPEN_S: Final = 60.0
 BUSY_S: Final = 2.0
 """How long to wait for a peer that says "later" without saying when."""
 SHORTEST_BUSY_S: Final = 1.0
@@ -59,6 +60,41 @@ _OUTCOMES: Final = {
     Reaction.REFUSED: Ending.REFUSED,
     Reaction.FINALLY_WRONG: Ending.FAILED,
 }
+
+
+class CircuitBreaker(Struct):
+    """A peer that failed to answer five times in a row is not called for a minute (spec section 6.4).
+
+    Closed: calls pass. Open: calls are refused until `open_until`; the next one decides.
+    """
+
+    failures: int = 0
+    open_until: float = 0.0
+    failing_since: float | None = None
+    """When the first call failed since the last sign of life."""
+
+    def is_open(self, now: float) -> bool:
+        return now < self.open_until
+
+    def failed(self, now: float) -> None:
+        """Count a call that got no answer."""
+        self.failures += 1
+        if self.failing_since is None:
+            self.failing_since = now
+        if self.failures >= FAILURES_TO_OPEN:
+            self.open_until = now + OPEN_S
+
+    def succeeded(self) -> None:
+        """Note a sign of life, of any kind."""
+        # Nearly always nothing failed before, and nothing has to change.
+        if self.failing_since is not None:
+            self.close()
+            self.failing_since = None
+
+    def close(self) -> None:
+        """Let calls pass, whatever happened before."""
+        self.failures = 0
+        self.open_until = 0.0
 
 
 class PeerState(Struct):

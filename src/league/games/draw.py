@@ -24,7 +24,7 @@ from itertools import accumulate
 from typing import Final
 
 from league.games.contract import ChanceStep
-from league.protocol.signing.mac import hmac_sha256
+from league.protocol.signing.tokens import hmac_sha256
 
 SEED_BYTES: Final = 32
 HIGHEST: Final = 10

@@ -103,7 +103,7 @@ class SignsOfLife(ManagerPart):
         breaker = self.context.calls.peers[member.agent_id].breaker
         if breaker.failing_since is not None:
             breaker.succeeded()
-        self.patience.heard(member.agent_id)
+        self.patience.silent.discard(member.agent_id)
         if self._ledger.state == "WAITING_FOR_REGISTRATIONS":
             self.probes.alive(member.agent_id)
         if member.role == "referee":

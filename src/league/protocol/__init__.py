@@ -19,7 +19,6 @@ PUBLIC = (
     "safe_text",
     "signing.choices",
     "signing.keys",
-    "signing.mac",
     "signing.rounds",
     "signing.tokens",
     "table_key",

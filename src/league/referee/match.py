@@ -46,7 +46,7 @@ from league.games.contract import SEATS, Game, Mover, Seat, opponent
 from league.games.wire_fields import Spoken
 from league.lifecycle import after
 from league.protocol.message.experiment import Provenance
-from league.protocol.signing.mac import hmac_sha256
+from league.protocol.signing.tokens import hmac_sha256
 
 Step = Literal["INVITE", "ASK", "DRAW", "DECIDE", "TELL", "REPORT", "DONE"]
 """What a match needs next."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from league.calling.breaker import FAILURES_TO_OPEN, OPEN_S
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
-from league.calling.engine import Calls
+from league.calling.engine import FAILURES_TO_OPEN, OPEN_S, Calls
 from league.calling.timers import Timers
 from league.gateway.book import FormLine, forms_of
 from league.machine import (

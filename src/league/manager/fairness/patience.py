@@ -80,23 +80,19 @@ class Patience(ManagerPart):
     assignments: Assignments
     has_shown_token: Callable[[Member], bool]
     _open: dict[str, AskedLoss] = field(default_factory=dict)
-    _silent: set[str] = field(default_factory=set)
-    """The players whose last probe failed, and of whom nothing was heard since."""
+    silent: set[str] = field(default_factory=set)
+    """The players whose last probe failed, and of whom nothing was heard since: whoever hears of one takes it out."""
     _awaited: set[str] = field(default_factory=set)
     """The players whose probes a survey waits for."""
     _after_survey: list[Callable[[float], None]] = field(default_factory=list)
 
     # --- who is silent ------------------------------------------------------------------------------------------------
 
-    def heard(self, agent_id: str) -> None:
-        """Note that a member said something."""
-        self._silent.discard(agent_id)
-
     @property
     def reason(self) -> str | None:
         """Why matches wait at nobody's expense; None unless many players are silent."""
         players = [player.agent_id for player in self._players()]
-        silent = [player_id for player_id in players if player_id in self._silent]
+        silent = [player_id for player_id in players if player_id in self.silent]
         if len(silent) < FEWEST or 3 * len(silent) < len(players):
             return None
         return f"{len(silent)} of {len(players)} players can't be reached: {', '.join(silent)}"
@@ -106,7 +102,7 @@ class Patience(ManagerPart):
         """True while a match waits for a silent player at nobody's expense."""
         ledger = self._ledger
         return self.reason is not None and any(
-            pause.cause == "outage" and player_id in self._silent
+            pause.cause == "outage" and player_id in self.silent
             for holdings in ledger.in_play.holdings.values()
             for match_id in holdings
             for player_id, pause in ledger.matches[match_id].current.pauses.items()
@@ -154,9 +150,9 @@ class Patience(ManagerPart):
 
     def _note(self, probe: Delivery, outcome: Ending) -> None:
         if outcome is Ending.FAILED:
-            self._silent.add(probe.peer)
+            self.silent.add(probe.peer)
         else:
-            self._silent.discard(probe.peer)
+            self.silent.discard(probe.peer)
 
     # --- the question -------------------------------------------------------------------------------------------------
 
@@ -322,7 +318,7 @@ class Patience(ManagerPart):
 
     def _doubt(self, match: ScheduledMatch, result: ResultAccepted, losers: set[str], now: float) -> None:
         basis = match.basis
-        if self.reason is None or basis is None or match.result is not result or not losers & self._silent:
+        if self.reason is None or basis is None or match.result is not result or not losers & self.silent:
             return
         doubt = f"{self.reason}; league replay-match {match.match_id} has it played again"
         if basis.doubt:

@@ -113,7 +113,7 @@ class StandingsTable(Struct, dict=True):
         # Two neighbours are decided by the first tiebreaker that puts them into different groups.
         group_numbers: dict[str, list[int]] = {player: [] for player in self.tallies}
         for tiebreaker in tiebreakers:
-            groups = self._split_all(groups, tiebreaker)
+            groups = [part for group in groups for part in self._split(group, tiebreaker)]
             for number, group in enumerate(groups):
                 for player in group:
                     group_numbers[player].append(number)
@@ -128,17 +128,10 @@ class StandingsTable(Struct, dict=True):
                     break
         return deciders
 
-    def _split_all(self, groups: Sequence[list[str]], tiebreaker: str) -> list[list[str]]:
-        parts: list[list[str]] = []
-        for group in groups:
-            if len(group) > 1:
-                parts += self._split(group, tiebreaker)
-            else:
-                parts.append(group)
-        return parts
-
-    def _split(self, group: Sequence[str], tiebreaker: str) -> list[list[str]]:
+    def _split(self, group: list[str], tiebreaker: str) -> list[list[str]]:
         """Split a group by value, the highest value first. Tied players keep the order they had."""
+        if len(group) == 1:
+            return [group]
         if tiebreaker == "head_to_head":
             values = self.head_to_head(group)
         else:

@@ -44,7 +44,7 @@ from league.manager.state.roster import Member
 from league.protocol.conventions import Convention
 from league.protocol.message.exchanges import ONCE
 from league.protocol.safe_text import without_tokens
-from league.protocol.signing.mac import hmac_sha256
+from league.protocol.signing.tokens import hmac_sha256
 
 ATTEMPTS = 3
 ASSIGNMENT_SEED = "assignment_seed"

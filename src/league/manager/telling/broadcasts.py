@@ -32,13 +32,13 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from league.calling.breaker import CircuitBreaker
 from league.calling.delivery import (
     Delivery,
     Ending,
     FailedAttempt,
     Policy,
 )
+from league.calling.engine import CircuitBreaker
 from league.events import Bulletin, BulletinKind, BulletinsDelivered, WalkoverDecided
 from league.machine import Address, Content, Failure
 from league.manager.manager_context import ManagerPart
