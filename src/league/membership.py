@@ -29,7 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from league.calling.delivery import (
     Delivery,
@@ -105,6 +105,17 @@ class Agreement(NamedTuple):
     """We ask the manager before we decide a technical loss."""
 
 
+class Registrations(Struct):
+    """Our registrations, by their numbers."""
+
+    newest: int = 0
+    """0 before the first one."""
+    first: int = 1
+    """The first one in this league."""
+    endpoint: str = ""
+    """Where we are, as the newest one says."""
+
+
 class Membership:
     """What we know of our manager, and what it knows of us."""
 
@@ -122,12 +133,7 @@ class Membership:
         self._may_play = may_play
         self.agent_id = ""
         self.league_id = ""
-        self.serial = 0
-        """Number of our newest registration; 0 before the first."""
-        self.first_serial = 1
-        """Number of our first registration in this league."""
-        self.registered_at = ""
-        """The endpoint that we registered with."""
+        self.registrations = Registrations()
         self.agreement = Agreement()
         self.token: str | None = None
         """Our token for the manager; third-party managers may give none."""
@@ -152,7 +158,7 @@ class Membership:
 
     @property
     def is_registered(self) -> bool:
-        return self.serial > 0
+        return self.registrations.newest > 0
 
     def plays(self, game_type: str) -> bool:
         """Return True if we play this game, whether we said so or not."""
@@ -262,14 +268,14 @@ class Membership:
         self.agent_id = event.agent_id
         self.league_id = event.league_id
         self.sender = f"{self.role}:{event.agent_id}"
-        self.serial = event.serial
+        self.registrations.newest = event.serial
         self.agreement = Agreement(event.derived_tokens, event.asks_before_losses)
         if event.new_league:
-            self.first_serial = event.serial
+            self.registrations.first = event.serial
             self.token = None
             self._deviations.clear()
             self._manager_tokens.clear()
-        self.registered_at = event.endpoint
+        self.registrations.endpoint = event.endpoint
         self.managers.add(event.manager_endpoints)
         self.manager_key = event.manager_key
         # A registration without a token leaves us with the one we had.
@@ -284,8 +290,8 @@ class Membership:
         return {
             "agent_id": self.agent_id,
             "league_id": self.league_id,
-            "serial": self.serial,
-            "registered_at": self.registered_at,
+            "serial": self.registrations.newest,
+            "registered_at": self.registrations.endpoint,
             "manager_key": self.manager_key,
             **self.agreement._asdict(),
             "convention": self.convention.value,
@@ -362,7 +368,7 @@ class Registration:
         member = self._membership
         # The manager calls us at the endpoint we registered with. Journals that began in format 1 do not name it;
         # to register once more does no harm.
-        has_moved = member.registered_at != member.meta.contact_endpoint
+        has_moved = member.registrations.endpoint != member.meta.contact_endpoint
         if not member.is_registered or has_moved:
             self.register(now)
 
@@ -540,7 +546,7 @@ class Registration:
         member = self._membership
         to = delivery.attempt.to
         assert to is not None, "it was called"
-        serial = member.serial + 1
+        serial = member.registrations.newest + 1
         new_league = self._is_new_league(answer)
         if new_league:
             # The role drops what belongs to the old league while it still knows which one that is.

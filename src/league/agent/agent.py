@@ -22,7 +22,6 @@ import asyncio
 import math
 import sys
 import traceback
-from collections import deque
 from collections.abc import (
     Awaitable,
     Callable,
@@ -158,8 +157,6 @@ class Agent:
         self._thinking = Thinking(setup.think, self._strategy_answered)
         self._alarm = _Alarm(setup.clock, self._wake)
         self._position = JournalPosition()
-        self._untold: deque[tuple[int, Callable[[], None]]] = deque()
-        """What people are told as soon as so many entries are durable."""
         self._bugs = BugBackoff()
         self._closing = False
         self._outbound = Outbound(
@@ -258,7 +255,7 @@ class Agent:
             waiting.cancel()
         # Closing waits for the disk: not on the loop, which other agents of this process share.
         await asyncio.to_thread(self.journal.close)
-        for _, tell in self._untold:
+        for _, tell in self._position.untold:
             tell()
         self.setup.log.close()
 
@@ -484,18 +481,13 @@ class Agent:
                 self.setup.log.events(entry.events)
             if self.setup.happened is not None:
                 due = position.appended if actions.is_awaited else 0
-                self._untold.append((due, self.setup.happened(self.machine, entry.events)))
+                position.untold.append((due, self.setup.happened(self.machine, entry.events)))
         if self.journal.is_volatile:
             position.durable = position.appended
         elif actions.is_awaited:
             # Once a turn of the loop: everything else that happens in this turn is committed in the same group.
             self._loop.call_soon(self.journal.wake_writer)
-        self._tell_stored()
-
-    def _tell_stored(self) -> None:
-        """Tell people what has happened, in its order, once it cannot get lost any more."""
-        while self._untold and self._untold[0][0] <= self._position.durable:
-            self._untold.popleft()[1]()
+        position.tell_stored()
 
     def _wake(self, moment: float) -> None:
         now = self.now()
@@ -557,7 +549,7 @@ class Agent:
         # A notice of an epoch that is over counts entries that were dropped since.
         elif notice.epoch == self._position.epoch:
             self._position.durable = notice.entries
-            self._tell_stored()
+            self._position.tell_stored()
             # Also after a bug: what was stored before it is told.
             self._carry_out(self.pump.durable(notice.entries - self._position.base))
             if self._bugs.is_broken:
@@ -566,7 +558,6 @@ class Agent:
     def _write_failed(self, failed: WriteFailed) -> None:
         self._bugs.is_broken = False  # whatever was, the machine is built anew
         self._position.restart()
-        self._untold.clear()
         self._carry_out(self.pump.storage_failed(failed.can_read))
         if failed.is_final:
             self._lose(failed.error)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from league.machine import Entry, JournalHead
 from league.storage.journal import Journal
@@ -70,9 +72,17 @@ class JournalPosition(Struct):
     """Why nothing can be stored any more: its files were removed or replaced, or it has another writer."""
     retry: asyncio.Task[None] | None = None
     """Tries to write again after a failure."""
+    untold: deque[tuple[int, Callable[[], None]]] = field(default_factory=deque)
+    """What people are told as soon as so many entries are durable."""
+
+    def tell_stored(self) -> None:
+        """Tell people what has happened, in its order, once it cannot get lost any more."""
+        while self.untold and self.untold[0][0] <= self.durable:
+            self.untold.popleft()[1]()
 
     def restart(self) -> None:
-        """Begin to count anew: whatever was appended and not durable is dropped."""
+        """Begin to count anew: whatever was appended and not durable is dropped, and nobody is told of it."""
+        self.untold.clear()
         self.appended = 0
         self.durable = 0
         self.base = 0

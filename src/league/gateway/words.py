@@ -46,7 +46,7 @@ from league.protocol import endpoints
 from league.protocol.conventions import Convention
 from league.protocol.errors import Family, PeerError
 from league.protocol.message.exchanges import EXCHANGES
-from league.protocol.message.findings import Findings, OfferedTools
+from league.protocol.message.findings import Findings, OfferedTools, PingAnswer
 from league.protocol.message.messages import ACKS, MESSAGES, Message
 from league.protocol.safe_text import excerpt
 from league.protocol.versions import PROTOCOL
@@ -515,12 +515,14 @@ def _findings(
         offered_tools = _offered_tools(offered, probe, words.session.version)
     return Findings(
         endpoint,
-        status=status,
-        quote=quote,
-        is_json=is_json,
-        is_empty=not reply.body.strip(),
-        is_rpc=is_json and b'"jsonrpc"' in reply.body,
-        lists_matches=letters.lists_matches(reply.body),
+        answer=PingAnswer(
+            status=status,
+            quote=quote,
+            is_json=is_json,
+            is_empty=not reply.body.strip(),
+            is_rpc=is_json and b'"jsonrpc"' in reply.body,
+            lists_matches=letters.lists_matches(reply.body),
+        ),
         moved_to=words.url,
         location=location,
         tools=offered_tools,

@@ -284,10 +284,9 @@ class LeagueManager(RoleMachine):
         self._broadcasts = broadcasts
         self._scoring = scoring
         self._orders = OperatorOrders(context, rounds, assignments)
-        self._signs_of_life = SignsOfLife(context, authentication, probes, leases, patience)
         self._requests = AgentRequests(
             context,
-            self._signs_of_life,
+            SignsOfLife(context, authentication, probes, leases, patience),
             authentication,
             registration=registration,
             queries=queries,
@@ -301,7 +300,7 @@ class LeagueManager(RoleMachine):
     def _connect(self) -> None:
         """Let parts that are made earlier reach those that are made later."""
         self._rounds.on_reopened = self._broadcasts.stop_completing
-        self._calls.on_answer = self._signs_of_life.call_answered
+        self._calls.on_answer = self._requests.signs_of_life.call_answered
         self._calls.on_idle = self._broadcasts.look_at
 
     def _new_context(self, book: Book, manager_endpoints: Sequence[str], house: HouseRules) -> ManagerContext:
@@ -524,7 +523,7 @@ class LeagueManager(RoleMachine):
         return super()._conclude(now)
 
     def undelivered(self, failed: Undelivered, now: float) -> Step:
-        self._signs_of_life.call_failed(failed, now)
+        self._requests.signs_of_life.call_failed(failed, now)
         return super().undelivered(failed, now)
 
     def _conclude(self, now: float) -> Step:
@@ -557,5 +556,5 @@ class LeagueManager(RoleMachine):
 def _lists_matches(answer: Content | None) -> bool:
     """True if a referee answered a ping, or a probe, with its matches."""
     if isinstance(answer, Findings):
-        return answer.lists_matches
+        return answer.answer.lists_matches
     return isinstance(answer, Pong) and answer.matches is not None

@@ -85,7 +85,6 @@ class ServerConnection(asyncio.Protocol):
         self._writer: StreamWriter | None = None
         """Sends the answer that goes out in pieces."""
         self._drained: asyncio.Future[None] | None = None
-        self._is_reading_paused = False
         self._has_ended = False
         """The client has closed its side."""
         self._is_discarding = False
@@ -198,7 +197,7 @@ class ServerConnection(asyncio.Protocol):
         self._append(request)
         # One request may be read ahead; the client waits with any further.
         if len(self._waiting) > 1:
-            self._pause_reading()
+            self._transport.pause_reading()
         elif request.refusal is not None or request.expects_continue:
             self._advance()
 
@@ -228,13 +227,8 @@ class ServerConnection(asyncio.Protocol):
         elif len(self._waiting) <= 1:  # behind an unanswered request it is we who are slow: we do not even read on
             self._expire_in(self._table.limits.body_s)
 
-    def _pause_reading(self) -> None:
-        self._is_reading_paused = True
-        self._transport.pause_reading()
-
     def _resume_reading(self) -> None:
-        if self._is_reading_paused and not self._transport.is_closing():
-            self._is_reading_paused = False
+        if not self._transport.is_reading() and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def _stop_reading(self) -> None:
@@ -369,8 +363,7 @@ class ServerConnection(asyncio.Protocol):
                 self._resume_reading()
             self._advance()
         else:
-            if self._is_reading_paused:
-                self._resume_reading()
+            self._resume_reading()
             if self._parser.phase is _IDLE:
                 self._expire_in(self._table.limits.idle_s)
 

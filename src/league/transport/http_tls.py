@@ -164,6 +164,9 @@ class TlsLayer(asyncio.Protocol, asyncio.Transport):
     def is_closing(self) -> bool:
         return self._socket.is_closing()
 
+    def is_reading(self) -> bool:
+        return not self._is_reading_paused
+
     def pause_reading(self) -> None:
         self._is_reading_paused = True
         self._socket.pause_reading()

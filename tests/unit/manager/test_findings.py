@@ -6,12 +6,12 @@ import pytest
 
 from league import events as e
 from league.machine import DialectProbe, Failure, Undelivered
-from league.protocol.message.findings import Findings, OfferedTools, unanswered, unusable
+from league.protocol.message.findings import Findings, OfferedTools, PingAnswer, unanswered, unusable
 from league.protocol.message.messages import Message
 from tests.support.managed import Managed, plain
 
 ENDPOINT = "http://127.0.0.1:8101/mcp"
-BROKEN = Findings(ENDPOINT, status=500)
+BROKEN = Findings(ENDPOINT, answer=PingAnswer(500))
 SERVER = Findings(ENDPOINT, tools=OfferedTools(("play_move",), choice="play_move"))
 
 
@@ -126,11 +126,11 @@ def test_an_mcp_server_is_called_through_its_tools_from_the_first_call_on() -> N
 
 def test_an_agent_whose_findings_change_all_the_time_does_not_fill_the_journal() -> None:
     league = applied()
-    league.answer(league.calls("ping")[0], Findings(ENDPOINT, status=500))
+    league.answer(league.calls("ping")[0], Findings(ENDPOINT, answer=PingAnswer(500)))
     for number in range(50):
         league.wait(5)
         words = chr(ord("a") + number % 26) * (1 + number // 26)
-        league.answer(league.calls("ping", "P01")[0], Findings(ENDPOINT, status=500, quote=words))
+        league.answer(league.calls("ping", "P01")[0], Findings(ENDPOINT, answer=PingAnswer(500, quote=words)))
     assert len(league.of(e.AgentProbed)) == 20
 
 
@@ -139,7 +139,7 @@ def test_what_differs_in_ids_and_times_alone_is_said_once() -> None:
     league = applied()
     for number in range(10):
         quote = f'{{"id":{number},"error":"KeyError at 10:00:0{number}"}}'
-        league.answer(league.calls("ping")[0], Findings(ENDPOINT, status=500, quote=quote))
+        league.answer(league.calls("ping")[0], Findings(ENDPOINT, answer=PingAnswer(500, quote=quote)))
         league.wait(5)
     assert len(league.of(e.AgentProbed)) == 1
 

@@ -313,7 +313,7 @@ def test_a_referee_that_came_in_openly_shows_the_key_it_finds_with_its_token() -
     assert agent.sent[-1].to[0].token == "tok_REF01_first"
     agent.accept(auth_token="tok_REF01_second")
     # Once is enough.
-    assert (len(agent.sent), agent.membership.serial) == (2, 2)
+    assert (len(agent.sent), agent.membership.registrations.newest) == (2, 2)
 
 
 def test_a_key_is_not_shown_to_a_manager_by_others() -> None:

@@ -167,7 +167,7 @@ class SparringManager(LeagueManager):
         is_assignment = delivery.peer == REFEREE_ID and isinstance(delivery.message, RoundAnnouncement)
         if is_assignment and isinstance(delivery.answer, Refusal):
             self.refusal = delivery.answer
-        self._signs_of_life.call_answered(delivery, now)
+        self._requests.signs_of_life.call_answered(delivery, now)
 
 
 class SparringRounds(Rounds):

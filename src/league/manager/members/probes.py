@@ -140,7 +140,7 @@ class Probes(ManagerPart):
         member = self.context.member(agent_id)
         if findings.is_incomplete:
             self._slow.add(agent_id)
-        if findings.lists_matches:
+        if findings.answer.lists_matches:
             # Matches are given out by this before the league has pinged anybody.
             self.leases.listed_matches(agent_id)
         if findings.endpoint == member.endpoint:

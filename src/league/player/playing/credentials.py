@@ -79,8 +79,8 @@ class Credentials:
 
     def registered(self) -> None:
         """Take the keys of our newest registrations, which may be in another league."""
-        newest = self._membership.serial
-        oldest = max(newest - REGISTRATIONS + 1, self._membership.first_serial)
+        newest = self._membership.registrations.newest
+        oldest = max(newest - REGISTRATIONS + 1, self._membership.registrations.first)
         keys = []
         for serial in range(newest, oldest - 1, -1):
             token = self._secrets.get(f"token/{serial}")

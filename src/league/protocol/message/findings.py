@@ -76,6 +76,25 @@ class OfferedTools(Struct, frozen=True):
         return f"{sentence}, {self.invitation} takes the invitation"
 
 
+class PingAnswer(Struct, frozen=True):
+    """The answer to the ping."""
+
+    status: int = 200
+    """Its HTTP status."""
+    quote: str = ""
+    """Its beginning, if it is not JSON."""
+    is_json: bool = True
+    is_empty: bool = False
+    is_rpc: bool = False
+    """It is a JSON-RPC object: of an agent, or another program that speaks JSON-RPC."""
+    lists_matches: bool = False
+    """It lists matches, as those of our referees do."""
+
+    @property
+    def quoted(self) -> str:
+        return f' "{self.quote}"' if self.quote else ""
+
+
 class Findings(Struct, frozen=True):
     """The result of one probe. Without a `failure` somebody answered."""
 
@@ -88,16 +107,7 @@ class Findings(Struct, frozen=True):
     """Somebody took the connection, and closed it without an answer."""
     unusable: str = ""
     """Why its answer could not be read, as the end of a sentence about it."""
-    status: int = 200
-    """The HTTP status of the answer to the ping."""
-    quote: str = ""
-    """The beginning of that answer, if it is not JSON."""
-    is_json: bool = True
-    is_empty: bool = False
-    is_rpc: bool = False
-    """The answer is a JSON-RPC object: an agent, or another program that speaks JSON-RPC."""
-    lists_matches: bool = False
-    """It answers a ping with its matches, as referees of ours do."""
+    answer: PingAnswer = PingAnswer()
     moved_to: str = ""
     """The address on the same server that takes its messages, if it is not the one that was named."""
     location: str = ""
@@ -115,14 +125,15 @@ class Findings(Struct, frozen=True):
             return not self.hangs_up
         if self.tools is not None:
             return self.is_player and not self.tools.choice
-        if _REMEDIES.get(self.status) == _BUSY:
+        status = self.answer.status
+        if _REMEDIES.get(status) == _BUSY:
             return False
-        return self.status in _REMEDIES or (self.status < 500 and not self.is_json)
+        return status in _REMEDIES or (status < 500 and not self.answer.is_json)
 
     @property
     def is_elsewhere(self) -> bool:
         """True if no agent takes messages at this very address."""
-        return bool(self.location) or self.status in (404, 405)
+        return bool(self.location) or self.answer.status in (404, 405)
 
     def in_words(self) -> str:
         """Return what its author and the operator should know, in full sentences; nothing if all is as usual."""
@@ -145,16 +156,17 @@ class Findings(Struct, frozen=True):
         return "; ".join(filter(None, sentences))
 
     def _answer_in_words(self) -> str:
-        status = self.status
+        answer = self.answer
+        status = answer.status
         remedy = _REMEDIES.get(status, "")
         if status in _MOVED:
             place = self.location or "nowhere"
             remedy = f" and sends us to {place}, on another server or in a circle: register the right address"
         elif not remedy and status >= 500:
-            remedy = f"{self._quoted()} when it is pinged. {_MAY_PLAY}"
-        elif not remedy and not self.is_json:
-            remedy = f", but{self._quoted()} is not JSON. Answer with a JSON object"
-        elif not remedy and self.is_empty and self.is_player:
+            remedy = f"{answer.quoted} when it is pinged. {_MAY_PLAY}"
+        elif not remedy and not answer.is_json:
+            remedy = f", but{answer.quoted} is not JSON. Answer with a JSON object"
+        elif not remedy and answer.is_empty and self.is_player:
             remedy = (
                 " and an empty body, which is enough for a ping only: answer invitations and calls for a choice with a "
                 "JSON object, or send each answer to the referee as a request"
@@ -162,11 +174,6 @@ class Findings(Struct, frozen=True):
         if not remedy:
             return ""
         return f"the agent at {self.moved_to or self.endpoint} answers with HTTP status {status}{remedy}"
-
-    def _quoted(self) -> str:
-        if not self.quote:
-            return ""
-        return f' "{self.quote}"'
 
 
 def unanswered(endpoint: str, failure: str, *, is_refused: bool = False, hangs_up: bool = False) -> Findings:
