@@ -304,7 +304,7 @@ def test_five_failures_in_a_row_spare_a_player_for_a_minute() -> None:
     assert delivered[-1] == e.Bulletin("round_completed", 2)
 
 
-@pytest.mark.parametrize("sign", ["a message", "an answer"])
+@pytest.mark.parametrize("sign", ["a message", "an answer", "its token", "its name and address", "the operator's word"])
 def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
     league = started(2, double=True)
     league.report("R1M1")
@@ -315,8 +315,16 @@ def test_any_sign_of_life_closes_the_breaker(sign: str) -> None:
         league.wait(2)
     if sign == "a message":
         league.query("P02", "GET_STATUS")
-    else:
+    elif sign == "an answer":
         league.wait(60)
+    elif sign == "its token":
+        league.register("player", 2, auth_token=league.tokens["P02"])
+    elif sign == "its name and address":
+        league.register("player", 2)
+        league.answer_all()
+    else:
+        league.operate("readmit", "P02")
+        league.register("player", 2, contact_endpoint="http://127.0.0.1:9999/mcp")
     assert not league.manager._calls.peers["P02"].breaker.is_open(league.now)
 
 

@@ -631,6 +631,7 @@ class RegistrationDesk(ManagerPart):
         )
         # Somebody who only knows a member's name and address may not change how it is said to play.
         if comeback.is_proven:
+            self.context.calls.peers[member.agent_id].breaker.succeeded()
             self._state_conditions(member, application, now)
         else:
             self.authentication.confirm(member, serial, application.origin)

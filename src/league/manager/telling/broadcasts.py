@@ -401,7 +401,8 @@ class Broadcasts(ManagerPart):
     def _ask_now(self, queue: OutboundQueue, now: float) -> None:
         if now < queue.free_at:
             self._look_again(queue, queue.free_at)
-        elif not self._ledger.is_finished and not queue.breaker.is_open(now):
+        elif not self._ledger.is_finished:
+            # An open circuit breaker does not matter: who registers again has just begun to listen.
             self._overtake(queue, now)
             self._send(UPDATE, self.messages.standings(now), [queue], now)
 
