@@ -7,14 +7,18 @@ only pieces that a macro of ours has rendered are.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+import jinja2
+from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from league.features.dashboard.sections import Parts, section_rows
@@ -22,9 +26,11 @@ from league.features.dashboard.views.charts import points_chart
 from league.features.dashboard.views.league_view import FormMark, LeagueView
 from league.order_table import PLAIN_ORDERS
 from league.protocol.safe_text import steady, without_tokens
+from league.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from jinja2.bccache import Bucket
 
     from league.features.dashboard.views.match_view import MatchPage
     from league.features.dashboard.views.player_view import PlayerPage
@@ -128,6 +134,20 @@ def _harmless(value: object) -> object:
     return steady(without_tokens(value))
 
 
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """Compiled templates, kept where Python keeps compiled modules: to compile them takes half of the first page."""
+
+    def __init__(self) -> None:
+        folder = Path(cache_from_source(str(_FOLDER / "templates.py"))).parent
+        # What is compiled depends on the template, and on the engine and its options.
+        super().__init__(str(folder), f"templates-{__version__}-{jinja2.__version__}-%s")
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):  # a folder that nobody may write to, or that is not there
+                super().dump_bytecode(bucket)
+
+
 class Renderer:
     """HTML with these links. A name that is missing in a template is an error."""
 
@@ -136,6 +156,7 @@ class Renderer:
         self._engine = Environment(
             loader=ChoiceLoader([FileSystemLoader(_FOLDER / "templates"), *sections]),
             autoescape=True,
+            bytecode_cache=_CompiledTemplates(),
             undefined=StrictUndefined,
             finalize=_harmless,
             trim_blocks=True,
