@@ -153,9 +153,9 @@ def test_records_that_were_read_are_not_read_again(tmp_path: Path) -> None:
     )
     path = on_disk(tmp_path / "journal.db", [one, e.RoundOpened(at=AT, round_id=1), other])
     with open_for_reading(path) as journal:
-        assert journal.records_after(0) == (3, [one, other])
-        assert journal.records_after(1) == (3, [other])
-        assert journal.records_after(3) == (3, [])
+        assert journal.of_kind(e.MatchRecordKept) == [(1, one), (3, other)]
+        assert journal.of_kind(e.MatchRecordKept, after=1) == [(3, other)]
+        assert journal.of_kind(e.MatchRecordKept, after=3) == []
 
 
 def test_a_fault_is_shown_with_its_clause_and_what_helps() -> None:

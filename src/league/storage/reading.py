@@ -131,12 +131,11 @@ class JournalReader:
         query = "SELECT seq, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
         return self._decoded(after, self._rows(query, (after, limit)))
 
-    def of_kind(self, kind: type[E]) -> list[tuple[int, E]]:
-        """The durable events of one kind, with their numbers; no other is decoded."""
-        rows = self._rows(
-            "SELECT seq, body FROM events WHERE kind = ? ORDER BY seq",
-            (kind.__name__,),
-        )
+    def of_kind(self, kind: type[E], naming: bytes = b"", after: int = 0) -> list[tuple[int, E]]:
+        """The durable events of one kind after a number, with their numbers: those whose bodies hold these bytes. No
+        other is decoded."""
+        query = f"SELECT seq, body FROM events WHERE seq > ? AND kind = ? AND {self._tables.body_holds} ORDER BY seq"
+        rows = self._rows(query, (after, kind.__name__, naming))
         decoded = [(seq, self._decode(seq, body)) for seq, body in rows]
         return [(seq, event) for seq, event in decoded if isinstance(event, kind)]
 
@@ -145,7 +144,7 @@ class JournalReader:
         condition = f"kind <> 'MatchRecordKept' AND {self._tables.body_holds}"
         query = f"SELECT seq, body FROM events WHERE {condition} ORDER BY seq"
         # Bytes may name the match elsewhere too, in a detail; the decoded event decides.
-        rows = self._rows(query, (_names_match(match_id),))
+        rows = self._rows(query, (named("match_id", match_id),))
         events = [self._decode(seq, body) for seq, body in rows]
         return [event for event in events if getattr(event, "match_id", None) == match_id]
 
@@ -165,8 +164,8 @@ class JournalReader:
             f"OR kind = 'RoundOpened' OR (kind = 'RoundFinished' AND {is_voided}) "
             f"OR seq = (SELECT min(seq) FROM events WHERE kind IN ({_OF_MATCHES})) ORDER BY seq"
         )
-        named = _names_match(match_id)
-        rows = self._rows(query, (named, b'"PlayerDeviated"', named))
+        match = named("match_id", match_id)
+        rows = self._rows(query, (match, b'"PlayerDeviated"', match))
         checked = 0
         for seq, kind, _ in rows:
             if seq > checked and kind != "RoundOpened":
@@ -184,23 +183,9 @@ class JournalReader:
         return group[-1].seq
 
     def records_of(self, match_id: str) -> list[MatchRecordKept]:
-        """The match records of one match in a manager's journal; found by their bytes, so only these are decoded."""
-        records = self._records(self._tables.body_holds, _names_match(match_id))
-        return [record for record in records if record.match_id == match_id]
-
-    def records_with(self, player_id: str) -> list[MatchRecordKept]:
-        """The match records in a manager's journal that name a player."""
-        return self._records(self._tables.body_holds, msgspec.json.encode(player_id))
-
-    def records_after(self, seq: int) -> tuple[int, list[MatchRecordKept]]:
-        """The match records in a manager's journal after that number, and the number of the newest event."""
-        last = self.last_seq
-        return last, self._records("seq > ? AND seq <= ?", seq, last)
-
-    def _records(self, condition: str, *values: object) -> list[MatchRecordKept]:
-        query = f"SELECT seq, body FROM events WHERE kind = 'MatchRecordKept' AND {condition} ORDER BY seq"
-        events = [self._decode(seq, body) for seq, body in self._rows(query, values)]
-        return [event for event in events if isinstance(event, MatchRecordKept)]
+        """The match records of one match in a manager's journal."""
+        kept = self.of_kind(MatchRecordKept, named("match_id", match_id))
+        return [record for _, record in kept if record.match_id == match_id]
 
     def secrets(self) -> Mapping[str, str]:
         """All durable secrets, the newest value of each name."""
@@ -295,9 +280,9 @@ _OF_MATCHES = _kinds_with("match_id", "bulletins")
 _OF_ROUNDS = _kinds_with("round_id")
 
 
-def _names_match(match_id: str) -> bytes:
-    """The bytes by which an event names a match."""
-    return b'"match_id":' + msgspec.json.encode(match_id)
+def named(field: str, value: object) -> bytes:
+    """The bytes by which an event names something."""
+    return b'"%b":%b' % (field.encode(), msgspec.json.encode(value))
 
 
 def open_for_reading(journal: str | Path | Place) -> JournalReader:

@@ -16,7 +16,7 @@ from league.events import Event, RoundFinished
 from league.manager.league_manager import LeagueManager
 from league.manager.state.ledger import Ledger
 from league.reading.journals import apply, first_manager, manager_with
-from league.storage.reading import JournalReader
+from league.storage.reading import JournalReader, named
 
 CHECKPOINTS: Final = 8
 """The most that are kept: those of 99 players take some ten megabytes."""
@@ -57,7 +57,7 @@ class LeagueHistory:
 
     def after_round(self, round_id: int) -> Moment | None:
         """The league when this round was over for the first time; None if it is not yet."""
-        for seq, event in self.journal.of_kind(RoundFinished):
+        for seq, event in self.journal.of_kind(RoundFinished, named("round_id", round_id)):
             if event.round_id == round_id:
                 return self.at(seq)
         return None

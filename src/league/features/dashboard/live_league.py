@@ -9,8 +9,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
+import msgspec
+
 from league.agent.agent import Shown
-from league.events import Event
+from league.events import Event, MatchRecordKept
 from league.features.dashboard.league_history import LeagueHistory
 from league.features.dashboard.views.answer_times import AnswerLog, AnswerSummary
 from league.features.records.live_facts import live_facts
@@ -63,8 +65,8 @@ class LiveLeague:
         if journal is None:
             return ()
         # A record that names the player may be of a match between others; the page looks for its id once more.
-        records = await asyncio.to_thread(journal.records_with, player_id)
-        by_referee = records_of((record.referee_id, record.lines) for record in records)
+        records = await asyncio.to_thread(journal.of_kind, MatchRecordKept, msgspec.json.encode(player_id))
+        by_referee = records_of((record.referee_id, record.lines) for _, record in records)
         events: list[Event] = []
         for record in by_referee.values():
             events += record.events
@@ -80,8 +82,8 @@ class LiveLeague:
         """Read the records that are new."""
         # A viewer that is gone leaves its thread behind, so two of them may read at the same time.
         with self._answers_lock:
-            self._answers_position, records = journal.records_after(self._answers_position)
-            for record in records:
+            for seq, record in journal.of_kind(MatchRecordKept, after=self._answers_position):
+                self._answers_position = seq
                 by_referee = records_of([(record.referee_id, record.lines)])
                 for whole in by_referee.values():
                     self._answers.add(whole.events)

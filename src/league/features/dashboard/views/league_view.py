@@ -261,9 +261,9 @@ def title_in(title: str, league_id: str, game: str) -> str:
 
 def by_name(sentence: str, names: Mapping[str, NamedAgent]) -> str:
     """A sentence with the names of agents in place of their ids."""
-    for agent_id, name in names.values():
-        if agent_id in sentence:
-            sentence = name.join(re.split(rf"\b{re.escape(agent_id)}\b(?: \({re.escape(name)}\))?", sentence))
+    for agent_id in sorted(names.keys() & re.findall(r"\w+", sentence)):
+        name = names[agent_id].name
+        sentence = name.join(re.split(rf"\b{re.escape(agent_id)}\b(?: \({re.escape(name)}\))?", sentence))
     return sentence
 
 
