@@ -16,8 +16,8 @@ from league.features.statistics.statistics_words import EXPLAINED
 from league.games.contract import Measure
 from league.hosting.manager.admin_api import LONGEST_KEY
 from league.hosting.manager.kept_secrets import LONGEST, SHORTEST
-from league.order_table import ORDERS
 from league.protocol.conventions import Convention
+from league.protocol.order_table import ORDERS
 from scripts.tables import table
 
 AGENT_STATUS = ("registered", "playing", "not playing", "not answering", "withdrawn", "finished")

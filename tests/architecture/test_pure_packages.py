@@ -16,7 +16,6 @@ PURE = (
     "league/machine.py",
     "league/events",
     "league/settings.py",
-    "league/order_table.py",
     "league/lifecycle.py",
     "league/calling",
     "league/gateway",

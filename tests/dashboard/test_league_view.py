@@ -21,7 +21,7 @@ from league.features.dashboard.views.league_view import (
     title_in,
 )
 from league.features.dashboard.views.player_view import player_page
-from league.order_table import PLAIN_ORDERS
+from league.protocol.order_table import PLAIN_ORDERS
 from league.reading import views
 from tests.support.managed import Managed
 

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from league.order_table import ORDERS
+from league.protocol.order_table import ORDERS
 from scripts.http_api import ORDERS_TOLD, PAGES, openapi
 from tests.support.processes import Process, Processes
 

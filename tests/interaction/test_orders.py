@@ -24,9 +24,9 @@ from league.letters import Speaker
 from league.machine import Entry
 from league.manager.league_manager import LeagueManager
 from league.manager.orders import HANDLERS
-from league.order_table import ORDERS
 from league.protocol.message.envelope import Reading
 from league.protocol.message.exchanges import Role
+from league.protocol.order_table import ORDERS
 from league.protocol.signing import tokens
 from league.storage.journal import MemoryJournal
 from league.storage.notices import Durable, Notify, WriteFailed

@@ -487,7 +487,13 @@ class Agent:
         elif actions.is_awaited:
             # Once a turn of the loop: everything else that happens in this turn is committed in the same group.
             self._loop.call_soon(self.journal.wake_writer)
-        position.tell_stored()
+        self._tell_stored()
+
+    def _tell_stored(self) -> None:
+        """Tell people what has happened, in its order, once it cannot get lost any more."""
+        position = self._position
+        while position.untold and position.untold[0][0] <= position.durable:
+            position.untold.popleft()[1]()
 
     def _wake(self, moment: float) -> None:
         now = self.now()
@@ -549,7 +555,7 @@ class Agent:
         # A notice of an epoch that is over counts entries that were dropped since.
         elif notice.epoch == self._position.epoch:
             self._position.durable = notice.entries
-            self._position.tell_stored()
+            self._tell_stored()
             # Also after a bug: what was stored before it is told.
             self._carry_out(self.pump.durable(notice.entries - self._position.base))
             if self._bugs.is_broken:

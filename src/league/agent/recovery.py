@@ -75,11 +75,6 @@ class JournalPosition(Struct):
     untold: deque[tuple[int, Callable[[], None]]] = field(default_factory=deque)
     """What people are told as soon as so many entries are durable."""
 
-    def tell_stored(self) -> None:
-        """Tell people what has happened, in its order, once it cannot get lost any more."""
-        while self.untold and self.untold[0][0] <= self.durable:
-            self.untold.popleft()[1]()
-
     def restart(self) -> None:
         """Begin to count anew: whatever was appended and not durable is dropped, and nobody is told of it."""
         self.untold.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.order_table import PLAIN_ORDERS
+from league.protocol.order_table import PLAIN_ORDERS
 from league.rows import CommandRow, Feature
 
 FEATURE = Feature(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Raw, Struct, ValidationError, field, json, structs
 
 from league.events.base import AgentRole, AgentState, Event, Evidence, LeagueState, Status
-from league.order_table import Order
+from league.protocol.order_table import Order
 from league.settings import LeagueSettings
 
 # --- members ----------------------------------------------------------------------------------------------------------

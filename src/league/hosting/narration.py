@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from league import events
 from league.events import Event
 from league.hosting.author import authors
-from league.order_table import ORDERS
+from league.protocol.order_table import ORDERS
 from league.protocol.versions import KIT_LEAGUE, is_of_kit
 from league.terminal import console
 from league.terminal.addresses import agent_url, usual_manager

@@ -13,8 +13,8 @@ from league.manager.members.secret_rotation import ROTATABLE, is_retired, replac
 from league.manager.season.rounds import FEWEST_PLAYERS, FEWEST_REFEREES, Rounds
 from league.manager.staffing.assignments import Assignments
 from league.manager.state.roster import Applicant
-from league.order_table import ORDERS, Order
 from league.protocol.errors import PeerError
+from league.protocol.order_table import ORDERS, Order
 
 
 @dataclass(slots=True)

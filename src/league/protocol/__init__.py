@@ -16,6 +16,7 @@ PUBLIC = (
     "message.judge",
     "message.messages",
     "message.parts",
+    "order_table",
     "safe_text",
     "signing.choices",
     "signing.keys",

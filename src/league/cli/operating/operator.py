@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from league.cli.source import add_operator_options
-from league.order_table import PLAIN_ORDERS, OrderRow
+from league.protocol.order_table import PLAIN_ORDERS, OrderRow
 from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_lines, print_result
 
 if TYPE_CHECKING:

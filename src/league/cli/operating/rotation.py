@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from league.cli.operating.operator import admin_token, give, help_of, usual_folder
 from league.cli.source import add_operator_options, journal_errors
-from league.order_table import ORDERS
+from league.protocol.order_table import ORDERS
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from league.features.dashboard.sections import Parts, section_rows
 from league.features.dashboard.views.charts import points_chart
 from league.features.dashboard.views.league_view import FormMark, LeagueView
-from league.order_table import PLAIN_ORDERS
+from league.protocol.order_table import PLAIN_ORDERS
 from league.protocol.safe_text import steady, without_tokens
 from league.version import __version__
 

@@ -17,8 +17,8 @@ from league.hosting.manager.kept_secrets import LONGEST, ROTATABLE, SHORTEST, is
 from league.hosting.serving import HostedAgent
 from league.machine import Operate
 from league.manager.league_manager import LeagueManager
-from league.order_table import ORDERS
 from league.protocol.errors import PeerError
+from league.protocol.order_table import ORDERS
 from league.protocol.wire import strict_json
 from league.terminal import CommandError, console
 from league.transport.http import RETRY_AFTER_S, HttpRequest, Response, is_json

@@ -29,10 +29,10 @@ from league.events import Event, LeagueSettings, LeagueState
 from league.games import registry
 from league.manager.season.standings import Decided, StandingsTable
 from league.manager.state.roster import Member, Roster
-from league.order_table import Order
 from league.protocol.conventions import convention_of
 from league.protocol.errors import ERRORS, REFUSED_BY_STRICT
 from league.protocol.message.experiment import Provenance, said
+from league.protocol.order_table import Order
 from league.protocol.safe_text import without_tokens
 
 MAX_DEVIATIONS = 100

@@ -43,9 +43,9 @@ from league.hosting.manager.manager_api import match_page
 from league.hosting.serving import HostedAgent
 from league.machine import Machine
 from league.manager.league_manager import LeagueManager
-from league.order_table import PLAIN_ORDERS
 from league.protocol import timestamps
 from league.protocol.errors import PeerError
+from league.protocol.order_table import PLAIN_ORDERS
 from league.protocol.safe_text import printable
 from league.reading import views
 from league.terminal import CommandError
