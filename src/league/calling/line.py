@@ -48,21 +48,23 @@ class Purpose(Enum):
     START = "one match for a referee"
 
 
-class Line(Protocol):
-    """The forms of one delivery."""
+class Line:
+    """The forms of one delivery. This one is for a peer that is called in one form only."""
 
-    is_proven: bool
+    is_proven: bool = True
     """True if the peer answered in the first form before: then a broken connection says nothing about the form."""
-    learns: bool
+    learns: bool = False
     """True if the line wants to be told in which form it was understood."""
-    verdict: Interpretation | None
+    verdict: Interpretation | None = None
     """The answer to the likeliest form that was not understood; it counts when no form helps."""
 
     def routed(self, address: Address) -> Address:
         """Return where and in which form the next call goes."""
+        return address
 
     def likeliest(self, address: Address) -> Address:
         """Return where and in which form the peer probably reads a message, after calls in several forms."""
+        return address
 
     def understood(self, to: Address, now: float) -> None:
         """The peer answered a call to this address."""
@@ -72,10 +74,12 @@ class Line(Protocol):
 
     def acknowledged(self) -> float | None:
         """The call was acknowledged: return after how many seconds of silence to doubt that, None for never."""
+        return None
 
     def next_form(self, sign: Sign, verdict: Interpretation | None, tells_more: bool) -> float | None:
         """Go to the next form: return the pause before it, None if there is no other. `tells_more`: the answer is about
         more than the form of the call."""
+        return None
 
     def begin_again(self) -> None:
         """Another attempt begins."""
@@ -87,42 +91,7 @@ class Line(Protocol):
         """Somebody else may be at this address by now: no form is ruled out any more."""
 
 
-class PlainLine:
-    """The line of a peer that is called in one form only."""
-
-    is_proven = True
-    learns = False
-    verdict: Interpretation | None = None
-
-    def routed(self, address: Address) -> Address:
-        return address
-
-    def likeliest(self, address: Address) -> Address:
-        return address
-
-    def understood(self, to: Address, now: float) -> None:
-        pass
-
-    def understood_by_request(self, convention: Convention, now: float) -> None:
-        pass
-
-    def acknowledged(self) -> float | None:
-        return None
-
-    def next_form(self, sign: Sign, verdict: Interpretation | None, tells_more: bool) -> float | None:
-        return None
-
-    def begin_again(self) -> None:
-        pass
-
-    def rule_out(self) -> None:
-        pass
-
-    def forget(self) -> None:
-        pass
-
-
-PLAIN: Final[Line] = PlainLine()
+PLAIN: Final = Line()
 
 
 class Conventions(Protocol):
@@ -132,13 +101,21 @@ class Conventions(Protocol):
         """Return the convention, None if nothing is known of this peer."""
 
 
-class Book(Protocol):
-    """What a role knows about the forms in which its peers are called."""
+class Book:
+    """What a role knows about the forms in which its peers are called. This one calls everybody by the documents."""
 
-    conventions: Conventions
+    def __init__(
+        self,
+        happened: Callable[[Event], None],
+        is_strict: Callable[[], bool],
+        roster: Conventions | None = None,
+        /,
+    ) -> None:
+        self.conventions: Conventions = {}
 
     def line(self, to: Address, purpose: Purpose, pause_s: float = 0.0) -> Line:
         """Open a line for a delivery to this address; `pause_s` is the pause before each further form."""
+        return PLAIN
 
     def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
         """This agent understands this convention: record it, unless that is known."""
@@ -151,18 +128,22 @@ class Book(Protocol):
 
     def probe(self, role: str, game_type: str) -> Ping:
         """Return the question that finds out how an agent of this role wants to be spoken to."""
+        return Ping()
 
     def must_probe(self, to: Address) -> bool:
         """True if that must be found out before anything is asked that has a time limit. Asked once per endpoint."""
+        return False
 
     def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
         """Take over what a probe found out about an agent."""
 
     def method_names(self, convention: Convention, message_type: str) -> str:
         """Return the names that a call goes by, for people."""
+        return EXCHANGES[message_type].method
 
     def snapshot(self) -> Mapping[str, Any]:
         """Return all that the journal says of endpoints, as plain data."""
+        return {}
 
 
 class OpenBook(Protocol):
@@ -176,43 +157,3 @@ class OpenBook(Protocol):
         roster: Conventions | None = None,
         /,
     ) -> Book: ...
-
-
-class PlainBook:
-    """The book of a role that calls everybody by the documents."""
-
-    def __init__(
-        self,
-        happened: Callable[[Event], None],
-        is_strict: Callable[[], bool],
-        roster: Conventions | None = None,
-        /,
-    ) -> None:
-        self.conventions: Conventions = {}
-
-    def line(self, to: Address, purpose: Purpose, pause_s: float = 0.0) -> Line:
-        return PLAIN
-
-    def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
-        pass
-
-    def apply(self, event: Event) -> None:
-        pass
-
-    def forget_endpoint(self, endpoint: str) -> None:
-        pass
-
-    def probe(self, role: str, game_type: str) -> Ping:
-        return Ping()
-
-    def must_probe(self, to: Address) -> bool:
-        return False
-
-    def learn_from(self, findings: Findings, agent_id: str, now: float) -> None:
-        pass
-
-    def method_names(self, convention: Convention, message_type: str) -> str:
-        return EXCHANGES[message_type].method
-
-    def snapshot(self) -> Mapping[str, Any]:
-        return {}

@@ -23,7 +23,7 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from league.calling.delivery import Interpretation
-from league.calling.line import PLAIN, Conventions, Line, Purpose, Sign
+from league.calling.line import PLAIN, Book, Conventions, Line, Purpose, Sign
 from league.events import ConventionLearned, Event, Registered
 from league.gateway import forms
 from league.machine import Address, DialectProbe, Ping
@@ -60,7 +60,7 @@ def page(endpoint: str, path: str) -> Form:
     return Form(forms.at_path(endpoint, path), Convention.BARE)
 
 
-class FormLine(Struct, eq=False):
+class FormLine(Struct, Line, eq=False):
     """The search for the form that one delivery is understood in."""
 
     candidates: tuple[Form, ...]
@@ -193,7 +193,7 @@ class FormLine(Struct, eq=False):
         self._left = ()
 
 
-class PeerBook:
+class PeerBook(Book):
     """The conventions of a role's peers, and the lines to them. The manager's roster is its journalled memory; the
     book of a referee or player keeps what events say. Under the strict profile every line is plain."""
 

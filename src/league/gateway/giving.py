@@ -30,6 +30,7 @@ from league.manager.staffing.dispatch import (
     POLLED,
     Dispatch,
     Dispatches,
+    Giving,
 )
 from league.manager.staffing.leases import longest_match_s
 from league.manager.state.ledger import ScheduledMatch
@@ -51,11 +52,11 @@ NAMED_MANAGER: Final = f"{MANAGER}:LM01"
 """The manager with an id, as the documents' "type:id" has it (R-45)."""
 
 
-class GatewayGiving:
+class GatewayGiving(Giving):
     """Gives the matches of one manager, and knows the habits of the referees that get them."""
 
     def __init__(self, dispatches: Dispatches) -> None:
-        self._dispatches = dispatches
+        super().__init__(dispatches)
         self._context = dispatches.context
         self._leases = dispatches.leases
         self._ledger = dispatches.context.ledger

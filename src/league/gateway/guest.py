@@ -56,6 +56,7 @@ from league.protocol.signing.tokens import MANAGER
 from league.referee import assigned_matches
 from league.referee.match import Match
 from league.referee.referee_context import (
+    Guest,
     RefereeContext,
     RefereeSettings,
     Take,
@@ -84,7 +85,7 @@ Envelope = dict[str, Any]
 """An envelope as `seal` writes it."""
 
 
-class GatewayGuest:
+class GatewayGuest(Guest):
     """Both conversations, and the words of a third-party manager."""
 
     def __init__(
@@ -135,11 +136,7 @@ class GatewayGuest:
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
         if self._context.settings.is_strict:
-            raise PeerError(
-                "E036",
-                f"there is no method {inquiry.method!r} here",
-                requirement="RPC.method",
-            )
+            return super().read_assignment(inquiry, now)
         return foreign.announcement_in(inquiry.params, _assignee(self._context), now)
 
     def assigned(self, method: str, now: float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from league.calling.delivery import Delivery, is_refusal
-from league.calling.line import Book, OpenBook, PlainBook
+from league.calling.line import Book, OpenBook
 from league.calling.role import RoleMachine
 from league.events import (
     Event,
@@ -58,7 +58,6 @@ from league.manager.season.scoring import Scorekeeper
 from league.manager.season.standings import TIEBREAKERS
 from league.manager.staffing.assignments import ASSIGNMENT_SEED, Assignments
 from league.manager.staffing.dispatch import (
-    AnnouncingOnly,
     Dispatches,
     Giving,
 )
@@ -222,8 +221,8 @@ class LeagueManager(RoleMachine):
         house: HouseRules = HOUSE,
         is_local: bool = True,
         ledger: Ledger | None = None,
-        open_book: OpenBook = PlainBook,
-        open_giving: Callable[[Dispatches], Giving] = AnnouncingOnly,
+        open_book: OpenBook = Book,
+        open_giving: Callable[[Dispatches], Giving] = Giving,
     ) -> None:
         super().__init__(chance, secrets)
         if registry.find(settings.game_type) is None:

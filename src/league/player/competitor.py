@@ -24,7 +24,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from league.calling.line import OpenBook, PlainBook
+from league.calling.line import Book, OpenBook
 from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
@@ -98,7 +98,7 @@ class Competitor(RoleMachine):
         wished_id: str = "",
         *,
         may_play: MayPlay = lambda _: False,
-        open_book: OpenBook = PlainBook,
+        open_book: OpenBook = Book,
     ) -> None:
         super().__init__(chance, secrets)
         context = self._new_context(profile, open_book)

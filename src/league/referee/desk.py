@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from league.calling.line import OpenBook, PlainBook
+from league.calling.line import Book, OpenBook
 from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
@@ -68,7 +68,7 @@ from league.referee.match import Docket, Match
 from league.referee.questions import posted_answers
 from league.referee.records import Records
 from league.referee.referee_context import (
-    NoGuest,
+    Guest,
     OpenGuest,
     RefereeContext,
     RefereeSettings,
@@ -105,8 +105,8 @@ class RefereeDesk(RoleMachine):
         wished_id: str = "",
         find_key: FindKey = lambda _: None,
         may_play: MayPlay = lambda _: False,
-        open_book: OpenBook = PlainBook,
-        open_guest: OpenGuest = NoGuest,
+        open_book: OpenBook = Book,
+        open_guest: OpenGuest = Guest,
     ) -> None:
         super().__init__(chance, secrets)
         settings = settings or RefereeSettings()

@@ -54,12 +54,16 @@ class RefereeSettings:
         return self.profile == "strict"
 
 
-class Guest(Protocol):
-    """What a referee does beyond the documents under a third-party manager."""
+class Guest:
+    """What a referee does beyond the documents under a third-party manager. This one does nothing."""
+
+    def __init__(self, *_: object) -> None:
+        pass
 
     @property
     def trouble(self) -> str:
         """Say why a match cannot be played yet, for people."""
+        return ""
 
     def begin(self, now: float) -> None:
         """We have become a member, or are one again."""
@@ -72,21 +76,25 @@ class Guest(Protocol):
 
     def may_begin(self, match: Match) -> bool:
         """Return whether it is time for a match."""
+        return True
 
     def awaits(self, player_id: str, now: float) -> bool:
         """True if a player that refuses connections loses nothing by it yet."""
+        return False
 
     def end(self) -> None:
         """The league is over for us."""
 
     def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
         """Read a match that we are given in another way than by announcement, as an announcement."""
+        raise PeerError("E036", f"there is no method {inquiry.method!r} here", requirement="RPC.method")
 
     def assigned(self, method: str, now: float) -> None:
         """A match was taken that came by this method."""
 
     def report(self, report: MatchResultReport, round_name: str) -> GuestReport | None:
         """Return the conversation about a report; None if the manager is ours, and reads what the documents say."""
+        return None
 
 
 class GuestReport(Protocol):
@@ -128,46 +136,6 @@ class GuestReport(Protocol):
     ) -> None:
         """The report got no answer, or one that says nothing: say later whether it was counted, or is to be sent
         again. `busy_s`: how long a busy manager wants to be left alone."""
-
-
-class NoGuest:
-    """A referee that speaks the documents alone."""
-
-    trouble = ""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def begin(self, now: float) -> None:
-        pass
-
-    def seek(self, now: float) -> None:
-        pass
-
-    def heard(self, message: Message, now: float) -> None:
-        pass
-
-    def may_begin(self, match: Match) -> bool:
-        return True
-
-    def awaits(self, player_id: str, now: float) -> bool:
-        return False
-
-    def end(self) -> None:
-        pass
-
-    def read_assignment(self, inquiry: Inquiry, now: float) -> Unsealed:
-        raise PeerError(
-            "E036",
-            f"there is no method {inquiry.method!r} here",
-            requirement="RPC.method",
-        )
-
-    def assigned(self, method: str, now: float) -> None:
-        pass
-
-    def report(self, report: MatchResultReport, round_name: str) -> GuestReport | None:
-        return None
 
 
 @dataclass(slots=True)

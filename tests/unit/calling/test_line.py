@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from league.calling.delivery import Delivery, Ending, FailedAttempt, Interpretation, Policy, Reaction
 from league.calling.engine import Calls
-from league.calling.line import PLAIN, PlainBook, Purpose, Sign
+from league.calling.line import PLAIN, Book, Line, Purpose, Sign
 from league.calling.timers import Timers
 from league.machine import Acknowledged, Address, Content, Failure, Letter, Outgoing, Refusal, Undelivered
 from league.protocol.conventions import Convention
@@ -21,13 +20,11 @@ MESSAGE: Any = object()
 UNKNOWN = Refusal("E036", "no such method", understood=False)
 
 
-@dataclass
-class TwoForms:
+class TwoForms(Struct, Line, eq=False):
     """A line with two endpoints, which records all that it is told."""
 
     is_proven: bool = False
     learns: bool = True
-    verdict: Interpretation | None = None
     pause_s: float = 0.0
     told: list[object] = field(default_factory=list)
     forms: list[str] = field(default_factory=lambda: ["/one", "/two"])
@@ -56,10 +53,6 @@ class TwoForms:
 
     def begin_again(self) -> None:
         self.told.append("again")
-
-    def rule_out(self) -> None: ...
-
-    def forget(self) -> None: ...
 
 
 class Desk:
@@ -109,7 +102,7 @@ def test_a_plain_line_has_one_form_and_learns_nothing() -> None:
 
 
 def test_a_plain_book_opens_plain_lines_and_remembers_nobody() -> None:
-    book = PlainBook(lambda event: pytest.fail(f"{event} was journalled"), lambda: False)
+    book = Book(lambda event: pytest.fail(f"{event} was journalled"), lambda: False)
     book.learn("P01", HERE.endpoint, Convention.BARE, 1.0)
     assert [book.line(HERE, purpose) for purpose in Purpose] == [PLAIN] * len(Purpose)
     assert book.conventions.get("P01") is None

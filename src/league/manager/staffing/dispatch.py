@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -90,8 +90,11 @@ class Dispatch(Struct, eq=False):
             self.refusal = f"its answer is {'; '.join(details)}"
 
 
-class Giving(Protocol):
-    """The other ways to give a match to a referee, for third-party referees."""
+class Giving:
+    """The ways to give a match to a referee. This one knows the documents' way; third-party referees need others."""
+
+    def __init__(self, dispatches: Dispatches) -> None:
+        self._dispatches = dispatches
 
     def begin(
         self,
@@ -103,9 +106,11 @@ class Giving(Protocol):
     ) -> bool:
         """Begin to give these matches; False: they are to be announced. `again`: we were restarted, and the referee may
         well be playing them."""
+        return False
 
     def line(self, referee: Member) -> Line:
         """Open the line for an announcement."""
+        return self._dispatches.context.line(referee)
 
     def acknowledged(self, dispatch: Dispatch, now: float) -> None:
         """The announcement was acknowledged."""
@@ -115,12 +120,14 @@ class Giving(Protocol):
 
     def repeat(self, dispatch: Dispatch, now: float) -> bool:
         """Give the match in the same way once more; False: it is to be announced."""
+        return False
 
     def polled(self, referee: Member, dispatches: Sequence[Dispatch]) -> None:
         """The referee asked for its matches."""
 
     def listed(self, match: ScheduledMatch) -> Mapping[str, Any]:
         """Return a match as an answer to that question (Any: it becomes part of a JSON object)."""
+        return {"match_id": match.match_id, "attempt": match.attempt}
 
     def reported(self, dispatch: Dispatch, referee: Member, now: float) -> None:
         """A referee that is not ours played the match."""
@@ -363,44 +370,3 @@ class Dispatches(ManagerPart):
 def _is_well_formed(answer: Content | None) -> bool:
     """Is it the acknowledgement of the documents?"""
     return isinstance(answer, Unsealed) and isinstance(answer.message, RoundAnnouncementAck)
-
-
-@dataclass(slots=True)
-class AnnouncingOnly:
-    """Gives matches in the documents' way alone."""
-
-    dispatches: Dispatches
-
-    def begin(
-        self,
-        referee: Member,
-        dispatches: Sequence[Dispatch],
-        now: float,
-        *,
-        again: bool,
-    ) -> bool:
-        return False
-
-    def line(self, referee: Member) -> Line:
-        return self.dispatches.context.line(referee)
-
-    def acknowledged(self, dispatch: Dispatch, now: float) -> None:
-        pass
-
-    def not_acknowledged(self, dispatch: Dispatch, answer: Content | None, now: float) -> None:
-        pass
-
-    def repeat(self, dispatch: Dispatch, now: float) -> bool:
-        return False
-
-    def polled(self, referee: Member, dispatches: Sequence[Dispatch]) -> None:
-        pass
-
-    def listed(self, match: ScheduledMatch) -> Mapping[str, Any]:
-        return {"match_id": match.match_id, "attempt": match.attempt}
-
-    def reported(self, dispatch: Dispatch, referee: Member, now: float) -> None:
-        pass
-
-    def taken_away(self, referee_id: str) -> None:
-        pass
