@@ -25,6 +25,7 @@ manager refuses us; a token of an earlier league opens anything in this one.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -40,9 +41,9 @@ from league.calling.delivery import (
     Reaction,
 )
 from league.calling.line import Line, Purpose
-from league.calling.role import Context
-from league.events import ConventionLearned, DeviationRecorded, Registered
-from league.machine import Address, Content, Failure, Letter, Refusal
+from league.calling.role import Context, RoleMachine
+from league.events import AgentState, ConventionLearned, DeviationRecorded, Registered
+from league.machine import Address, Content, Failure, Letter, Refusal, Step
 from league.protocol.conventions import Convention
 from league.protocol.errors import (
     ERRORS,
@@ -618,6 +619,63 @@ class EarlyLetters:
         self._letters = []
         for letter in letters:
             self._take(letter, now)
+
+
+class MemberMachine(RoleMachine):
+    """The machine of a member: what it shows of its membership, and how it follows its address."""
+
+    _membership: Membership
+
+    @property
+    @abstractmethod
+    def state(self) -> AgentState:
+        """Our state in the life of every agent."""
+
+    @property
+    @abstractmethod
+    def trouble(self) -> str:
+        """What keeps us waiting; empty if nothing is wrong."""
+
+    @property
+    @abstractmethod
+    def is_asking(self) -> bool:
+        """True while the manager has not answered a question of ours."""
+
+    @property
+    def agent_id(self) -> str:
+        """The id the manager gave us; empty before we are registered."""
+        return self._membership.agent_id
+
+    @property
+    def sender(self) -> str:
+        """Our name in messages."""
+        return self._membership.sender
+
+    @property
+    def rejected(self) -> Refusal | None:
+        """Why the manager rejected us for good, if it did."""
+        return self._membership.registration.rejected
+
+    @property
+    def findings(self) -> str:
+        """What the manager found out about us when we registered, for people."""
+        return self._membership.registration.findings
+
+    @property
+    def pending(self) -> Refusal | None:
+        """The manager's answer while its operator has not approved us."""
+        return self._membership.registration.pending
+
+    @property
+    def managers(self) -> Sequence[str]:
+        """The endpoints of our managers."""
+        return self._membership.managers.known
+
+    def moved(self, endpoint: str, now: float) -> Step:
+        """Register again: others reach us at this endpoint from now on."""
+        self._step = Step()
+        self._membership.move(endpoint, now, registers=self.state != "SHUTDOWN")
+        return self._conclude(now)
 
 
 def _complete(meta: PlayerMeta | RefereeMeta) -> PlayerMeta | RefereeMeta:

@@ -520,7 +520,6 @@ def _findings(
             quote=quote,
             is_json=is_json,
             is_empty=not reply.body.strip(),
-            is_rpc=is_json and b'"jsonrpc"' in reply.body,
             lists_matches=letters.lists_matches(reply.body),
         ),
         moved_to=words.url,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a process of one role does not load the others
     from league.agent.error_notes import ErrorNote
     from league.machine import Machine
     from league.manager.league_manager import LeagueManager
+    from league.membership import MemberMachine
     from league.player.competitor import Competitor
     from league.referee.desk import RefereeDesk
 
@@ -376,7 +377,7 @@ MANAGER: Mapping[type[Event], Sentence] = {
 # --- referees and players ---------------------------------------------------------------------------------------------
 
 
-def _registered(member: Competitor | RefereeDesk, event: events.Registered) -> str:
+def _registered(member: MemberMachine, event: events.Registered) -> str:
     if event.league_id == KIT_LEAGUE:
         return f"registered as {event.agent_id} with the conformance kit, whose matches belong to no league"
     sentence = f"registered as {event.agent_id}"

@@ -18,14 +18,13 @@ size; a reply that tells a stranger whether we have chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import structs
 
 from league.calling.line import Book, OpenBook
-from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
     ConditionsStated,
@@ -42,10 +41,9 @@ from league.machine import (
     Letter,
     Ping,
     Pong,
-    Refusal,
     Step,
 )
-from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, MayPlay, Membership
+from league.membership import LONGEST_NAME, OF_MEMBERSHIP, EarlyLetters, MayPlay, MemberMachine, Membership
 from league.player.history import PastMatches
 from league.player.league_queries import ManagerMessages, ManagerQueries
 from league.player.memory import FailedChoice, PlayerPhase
@@ -85,7 +83,7 @@ _encode: Final = msgspec.json.Encoder().encode
 Handler = Callable[[Letter, Any, float], None]
 
 
-class Competitor(RoleMachine):
+class Competitor(MemberMachine):
     """A player of one league. `open_book` is the gateway to third-party managers."""
 
     def __init__(
@@ -179,11 +177,6 @@ class Competitor(RoleMachine):
         return bool(self.agent_id) and match is not None and match.invitation.league_id in ("", league_id)
 
     @property
-    def agent_id(self) -> str:
-        """The id the manager gave us; empty before we are registered."""
-        return self._membership.agent_id
-
-    @property
     def is_guest(self) -> bool:
         """Return True if our manager is third-party, as far as its tokens show."""
         return not self._membership.agreement.derived_tokens
@@ -194,29 +187,9 @@ class Competitor(RoleMachine):
         return self._memory.matches.known_as
 
     @property
-    def sender(self) -> str:
-        """Our name in messages."""
-        return self._membership.sender
-
-    @property
     def display_name(self) -> str:
         """The name we register with."""
         return self._membership.meta.display_name
-
-    @property
-    def rejected(self) -> Refusal | None:
-        """Why the manager rejected us for good, if it did."""
-        return self._membership.registration.rejected
-
-    @property
-    def findings(self) -> str:
-        """What the manager found out about us when we registered, for people."""
-        return self._membership.registration.findings
-
-    @property
-    def pending(self) -> Refusal | None:
-        """The manager's answer while its operator has not approved us."""
-        return self._membership.registration.pending
 
     @property
     def games(self) -> list[str]:
@@ -298,17 +271,6 @@ class Competitor(RoleMachine):
             "membership": self._membership.snapshot(),
             **self._memory.snapshot(),
         }
-
-    @property
-    def managers(self) -> Sequence[str]:
-        """The endpoints of our managers."""
-        return self._membership.managers.known
-
-    def moved(self, endpoint: str, now: float) -> Step:
-        """Register again: others reach us at this endpoint from now on."""
-        self._step = Step()
-        self._membership.move(endpoint, now, registers=not self._memory.is_over)
-        return self._conclude(now)
 
     def resume(self, now: float) -> Step:
         self._step = Step()

@@ -9,11 +9,10 @@ league that is over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from league.calling.line import Book, OpenBook
-from league.calling.role import RoleMachine
 from league.events import (
     AgentState,
     ConventionLearned,
@@ -36,11 +35,10 @@ from league.machine import (
     Ping,
     Pong,
     RecordRequest,
-    Refusal,
     Step,
     Watch,
 )
-from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, MayPlay, Membership
+from league.membership import OF_MEMBERSHIP, EarlyLetters, FindKey, MayPlay, MemberMachine, Membership
 from league.protocol.errors import PeerError, Violation
 from league.protocol.message.envelope import Unsealed
 from league.protocol.message.exchanges import REPLY_TYPES
@@ -89,7 +87,7 @@ NO_MATTER_OF_MATCHES = frozenset({Event, DeviationRecorded, ConventionLearned})
 ABOUT_ROUNDS = (RoundAnnouncement, RoundCompleted, LeagueStandingsUpdate)
 
 
-class RefereeDesk(RoleMachine):
+class RefereeDesk(MemberMachine):
     """A referee. Everything that survives a crash is in its docket and its membership. `find_key` returns the enrolment
     key of a league that wants one. `open_book` and `open_guest` are the gateway to third-party agents; without them the
     referee speaks the documents alone."""
@@ -146,32 +144,8 @@ class RefereeDesk(RoleMachine):
     # --- for the shell and for people ---------------------------------------------------------------------------------
 
     @property
-    def agent_id(self) -> str:
-        """The id the manager gave us; empty before."""
-        return self._membership.agent_id
-
-    @property
-    def sender(self) -> str:
-        return self._membership.sender
-
-    @property
     def state(self) -> AgentState:
         return self._docket.state
-
-    @property
-    def rejected(self) -> Refusal | None:
-        """Why the manager rejected us; we have stopped asking."""
-        return self._membership.registration.rejected
-
-    @property
-    def findings(self) -> str:
-        """What the manager found out about us when we registered, for people."""
-        return self._membership.registration.findings
-
-    @property
-    def pending(self) -> Refusal | None:
-        """The manager's words while its operator has not approved us."""
-        return self._membership.registration.pending
 
     @property
     def trouble(self) -> str:
@@ -207,17 +181,6 @@ class RefereeDesk(RoleMachine):
             **self._docket.snapshot(),
             "conventions": conventions,
         }
-
-    @property
-    def managers(self) -> Sequence[str]:
-        """The endpoints of our managers."""
-        return self._membership.managers.known
-
-    def moved(self, endpoint: str, now: float) -> Step:
-        """Register again: others reach us at this endpoint from now on."""
-        self._step = Step()
-        self._membership.move(endpoint, now, registers=self.state != "SHUTDOWN")
-        return self._conclude(now)
 
     def resume(self, now: float) -> Step:
         self._step = Step()

@@ -23,12 +23,13 @@ from league.agent.thinking import Think
 from league.events import Event
 from league.hosting import serving
 from league.hosting.manager.bare_posts import referee_pages
-from league.hosting.member.outbound import UNCALLED_S, OutboundMembers
+from league.hosting.member.outbound import UNCALLED_S, OutboundMembers, machine_of
 from league.hosting.narration import ErrorLines, Narrator, Sentence
 from league.hosting.serving import Door, HostedAgent, Ready
 from league.hosting.settings.options import MemberOptions
 from league.letters import Speaker
 from league.machine import Machine
+from league.membership import MemberMachine
 from league.protocol.endpoints import EndpointPolicy, parse
 from league.protocol.message.envelope import Reading
 from league.protocol.message.exchanges import Role
@@ -43,7 +44,6 @@ from league.transport.resolving import Resolver
 
 if TYPE_CHECKING:  # a process of one role does not load the other
     from league.player.competitor import Competitor
-    from league.referee.desk import RefereeDesk
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 """A manager's messages to its members may be large (R-24)."""
@@ -169,7 +169,7 @@ class MemberProcess:
                 if not options.standby:
                     await host.stop(grace_s=0)
                     raise CommandError(str(error)) from error
-        if _machine(agent).is_asking and not options.quiet:
+        if machine_of(agent).is_asking and not options.quiet:
             console.say(f"the league in this journal is over; asking {options.manager} for another one")
         self._members.append(member)
         if options.outbound:
@@ -225,7 +225,7 @@ class MemberProcess:
             return None
         if self._options.count == 1:
             return Narrator(self._sentences)
-        return Narrator(self._sentences, lambda: f"{_machine(host.running).agent_id}: ")
+        return Narrator(self._sentences, lambda: f"{machine_of(host.running).agent_id}: ")
 
     async def _report_obstacles(self, host: HostedAgent) -> None:
         """Print what keeps a member from registering, from playing its matches, or from hearing of its league; if it
@@ -239,7 +239,7 @@ class MemberProcess:
         uncalled_since = loop.time()
         while not _is_refused(agent) or self._outbound.is_open_question(host):
             agent.changed.clear()
-            is_waiting = _machine(agent).state == "REGISTERED" and not host.was_called
+            is_waiting = machine_of(agent).state == "REGISTERED" and not host.was_called
             if not is_waiting:
                 uncalled_since = loop.time()
             # An obstacle may come and go without an event, so it is looked at from time to time.
@@ -247,12 +247,12 @@ class MemberProcess:
                 async with asyncio.timeout(UNCALLED_S if is_waiting else REMIND_S):
                     await agent.changed.wait()
             self._see_if_called(host, loop.time() - uncalled_since)
-            obstacle = _obstacle(_machine(agent), host.endpoint)
+            obstacle = _obstacle(machine_of(agent), host.endpoint)
             kind = obstacle.partition("; next try")[0]
             if obstacle and loop.time() - printed_at.get(kind, -math.inf) >= REMIND_S:
                 printed_at[kind] = loop.time()
                 console.complain(obstacle)
-        refusal = _machine(agent).rejected
+        refusal = machine_of(agent).rejected
         if refusal is not None:
             console.complain(f"the manager refused {host.endpoint}: {refusal.in_words()}")
 
@@ -260,7 +260,7 @@ class MemberProcess:
         """Turn to a mailbox if the manager refuses the endpoint of a member, or cannot call it."""
         if self._outbound.plays_through(host):
             return
-        machine = _machine(host.running)
+        machine = machine_of(host.running)
         if self._outbound.is_open_question(host) and machine.rejected is not None:
             self._outbound.fall_back(
                 host, self._app(host), f"nobody can call {host.endpoint} ({machine.rejected.in_words()})"
@@ -274,23 +274,19 @@ class MemberProcess:
 # --- registration -----------------------------------------------------------------------------------------------------
 
 
-def _machine(agent: Agent) -> Competitor | RefereeDesk:
-    return cast("Competitor | RefereeDesk", agent.machine)
-
-
 def _is_refused(agent: Agent) -> bool:
-    return _machine(agent).rejected is not None
+    return machine_of(agent).rejected is not None
 
 
 def _is_over(agent: Agent) -> bool:
     """True if its league is over and it does not ask for another one, or if the manager refused it."""
-    machine = _machine(agent)
+    machine = machine_of(agent)
     if machine.rejected is not None:
         return True
     return machine.state == "SHUTDOWN" and not machine.is_asking
 
 
-def _obstacle(machine: Competitor | RefereeDesk, endpoint: str) -> str:
+def _obstacle(machine: MemberMachine, endpoint: str) -> str:
     """A sentence about what keeps this member waiting; empty if nothing is wrong."""
     if machine.pending is not None:
         return f"{endpoint} is not a member yet; it keeps trying: {machine.pending.detail}"

@@ -11,10 +11,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from league.agent.agent import Agent
 from league.agent.sources import chance
 from league.hosting.serving import HostedAgent
+from league.membership import MemberMachine
 from league.storage.notices import JournalError, JournalInUseError
 from league.terminal import console
 from league.transport.http import App
@@ -22,8 +24,6 @@ from league.transport.http_client import HttpClient
 
 if TYPE_CHECKING:  # most members play through no mailbox
     from league.mailbox.reader import ClosedError, Reader
-    from league.player.competitor import Competitor
-    from league.referee.desk import RefereeDesk
     from league.storage.files.file_lock import FileLock
 
 UNCALLED_S = 10.0
@@ -61,7 +61,7 @@ class OutboundMembers:
         """True for a refused member that may yet come in by its mailbox."""
         if host in self._readers:
             return host in self._opening
-        refusal = _machine(host).rejected
+        refusal = machine_of(host.running).rejected
         return refusal is not None and refusal.code in UNREACHABLE
 
     def begin(self, host: HostedAgent, app: App) -> None:
@@ -87,7 +87,7 @@ class OutboundMembers:
             self._client = self._open_client()
 
         def managers() -> Sequence[str]:
-            return self._managers if host.agent is None else _machine(host).managers
+            return self._managers if host.agent is None else machine_of(host.running).managers
 
         def moved(endpoint: str) -> None:
             agent = host.running
@@ -95,7 +95,7 @@ class OutboundMembers:
             if why:
                 console.complain(f"{why}; it plays through a mailbox at the manager, as with --outbound")
             host.endpoint = endpoint
-            agent.prompt(lambda _: _machine(host).moved(endpoint, agent.now()))
+            agent.prompt(lambda _: machine_of(host.running).moved(endpoint, agent.now()))
 
         return Reader(self._client, app, managers, moved, self._secret())
 
@@ -149,5 +149,8 @@ def _kept(path: Path) -> tuple[str, FileLock]:
     return secret, lock
 
 
-def _machine(host: HostedAgent) -> Competitor | RefereeDesk:
-    return cast("Competitor | RefereeDesk", host.running.machine)
+def machine_of(agent: Agent) -> MemberMachine:
+    """Return the machine of a referee or player."""
+    machine = agent.machine
+    assert isinstance(machine, MemberMachine)
+    return machine

@@ -85,8 +85,6 @@ class PingAnswer(Struct, frozen=True):
     """Its beginning, if it is not JSON."""
     is_json: bool = True
     is_empty: bool = False
-    is_rpc: bool = False
-    """It is a JSON-RPC object: of an agent, or another program that speaks JSON-RPC."""
     lists_matches: bool = False
     """It lists matches, as those of our referees do."""
 
