@@ -177,7 +177,7 @@ class Conduct:
         self._deliveries.remove(delivery)
         if not self._deliveries:
             match = self.match
-            self._context.happened(PlayersTold(at=now, match_id=match.match_id, attempt=match.attempt))
+            self._context.happened(PlayersTold(at=now, **match.named))
             self._report.send(now)
             self._on_place_freed(now)
 

@@ -62,8 +62,7 @@ def decided(match: Match, now: float) -> MatchDecided:
         proof["returns"] = dict(zip(players, verdict.returns, strict=True))
     return MatchDecided(
         at=now,
-        match_id=assignment.match_id,
-        attempt=assignment.attempt,
+        **match.named,
         status=status,
         winner=winner,
         points=dict(zip(players, score, strict=True)),

@@ -423,7 +423,7 @@ class RefereeDesk(MemberMachine):
             return
         for match in list(self._docket.open.values()):
             if match.next_step == "REPORT":
-                self._happened(ReportSettled(at=now, match_id=match.match_id, attempt=match.attempt, answer="ACCEPTED"))
+                self._happened(ReportSettled(at=now, **match.named, answer="ACCEPTED"))
                 self._stop(match.match_id)
 
     # --- matches ------------------------------------------------------------------------------------------------------
@@ -438,8 +438,7 @@ class RefereeDesk(MemberMachine):
             self._happened(
                 MatchBegun(
                     at=now,
-                    match_id=match.taken.match_id,
-                    attempt=match.taken.attempt,
+                    **match.named,
                 )
             )
             self._conduct(match, now)

@@ -122,8 +122,7 @@ class ManagerReport:
         self._context.happened(
             ReportSettled(
                 at=now,
-                match_id=match.match_id,
-                attempt=match.attempt,
+                **match.named,
                 answer=answer,
                 corrected=corrected,
             )

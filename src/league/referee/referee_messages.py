@@ -68,8 +68,7 @@ def draw_request(match: Match, sender: str, now: float) -> DrawRequest:
     return DrawRequest(
         **seal(sender, now, match.conversation_id),
         league_id=assignment.league_id,
-        match_id=assignment.match_id,
-        attempt=assignment.attempt,
+        **match.named,
         choices=choices,
         moves=moves if isinstance(moves, list) else None,
         signatures=_signatures(match) or None,

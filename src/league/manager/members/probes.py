@@ -50,12 +50,12 @@ class Probes(ManagerPart):
 
     leases: Leases
     failures: dict[str, str] = field(default_factory=dict)
-    """The members that did not answer their last probe, and why, for people."""
+    """The members that did not answer their last probe, and of which nothing was heard since, and why, for people."""
     _answered: set[str] = field(default_factory=set)
     _under_way: set[str] = field(default_factory=set)
     _slow: set[str] = field(default_factory=set)
     """The members that get more time for their next probe."""
-    _strangers: Counter[str] = field(default_factory=Counter)
+    strangers: Counter[str] = field(default_factory=Counter)
     """The endpoints of agents that register, while they are probed."""
     _stranger_count: int = 0
 
@@ -67,10 +67,6 @@ class Probes(ManagerPart):
     def _question(self, role: AgentRole) -> Ping:
         return self.context.book.probe(role, self._ledger.settings.game_type)
 
-    def is_unreachable(self, agent_id: str) -> bool:
-        """True if its last probe failed and nothing was heard of it since."""
-        return agent_id in self.failures
-
     def alive(self, agent_id: str) -> None:
         """Note that a member said something."""
         self._answered.add(agent_id)
@@ -80,7 +76,7 @@ class Probes(ManagerPart):
         """Begin to probe a member. If it has answered already, the first probe comes a little later."""
         if agent_id in self._under_way or self.context.timers.is_set(("probe", agent_id)):
             return
-        if agent_id in self._answered or self._strangers[self.context.member(agent_id).endpoint]:
+        if agent_id in self._answered or self.strangers[self.context.member(agent_id).endpoint]:
             self._probe_at(agent_id, now + PING_S)
         else:
             self._probe(agent_id, now)
@@ -115,7 +111,7 @@ class Probes(ManagerPart):
             self._note(member, unusable(member.endpoint, failed.in_words), now)
             return
         # An agent that registers before it listens is silent once; it is worth a word only after that.
-        if self.is_unreachable(member.agent_id) and self.are_told:
+        if member.agent_id in self.failures and self.are_told:
             self._note(member, _unanswered(member.endpoint, failed), now)
         if failed.failure is Failure.TIMEOUT:
             self._slow.add(member.agent_id)
@@ -191,20 +187,11 @@ class Probes(ManagerPart):
         if self.context.probes_before_accepting or not self.are_told:
             patience_s = PING.limit_s
         stranger = _Stranger(self, name, endpoint, then, tells_early, now + patience_s)
-        self._strangers[endpoint] += 1
+        self.strangers[endpoint] += 1
         self.context.timers.set(("probe", name), stranger.over_at, stranger.tell)
         probe = Delivery(name, "probe", self._question(role), PING, lambda: address, on_end=stranger.ended)
         probe.on_attempt_failed = stranger.failed
         self.context.calls.deliver([probe], now)
-
-    def stranger_ended(self, stranger: _Stranger) -> None:
-        """Note that the first probe of an agent is over."""
-        self.context.calls.forget(stranger.name)
-        self._strangers[stranger.endpoint] -= 1
-
-    def told(self, stranger: _Stranger) -> None:
-        """Note that the registration does not wait any more."""
-        self.context.timers.clear(("probe", stranger.name))
 
     def found_late(self, endpoint: str, findings: Findings | None, now: float) -> None:
         member = self._ledger.roster.at_endpoint(endpoint)
@@ -230,7 +217,7 @@ class _Stranger:
         """Hand on what is known by now."""
         if not self.is_told:
             self.is_told = True
-            self.probes.told(self)
+            self.probes.context.timers.clear(("probe", self.name))
             self.then(self.result, now)
 
     def failed(self, _: Delivery, attempt: FailedAttempt, __: float) -> None:
@@ -240,7 +227,8 @@ class _Stranger:
             self.result = StrangerProbe(attempt.failure, _unanswered(self.endpoint, attempt))
 
     def ended(self, delivery: Delivery, outcome: Ending, now: float) -> None:
-        self.probes.stranger_ended(self)
+        self.probes.context.calls.forget(self.name)
+        self.probes.strangers[self.endpoint] -= 1
         findings = None
         if isinstance(delivery.answer, Findings):
             findings = delivery.answer

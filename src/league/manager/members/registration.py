@@ -500,7 +500,8 @@ class RegistrationDesk(ManagerPart):
         token = self._mint(agent_id, 1)
         known_as = ""
         # Agents of ours go by the id that they are given.
-        if not _shows_derived_tokens(meta) and self._is_somebody_else(application.wanted_id, agent_id):
+        declared = _declared(meta)
+        if not declared.get("shows_derived_tokens") and self._is_somebody_else(application.wanted_id, agent_id):
             known_as = application.wanted_id
         self.context.happened(
             AgentRegistered(
@@ -517,14 +518,10 @@ class RegistrationDesk(ManagerPart):
                 verify=tokens.verifier(token),
                 convention=application.convention.value,
                 known_as=known_as,
-                shows_derived_tokens=_shows_derived_tokens(meta),
-                asks_before_losses=_asks_before_losses(meta),
                 applicant_id=self.admission.approvals.applicant_id(application),
                 came_openly=self.admission.came_openly(application),
-                public_key=_public_key(meta),
                 asked_name=application.asked_name,
-                shares_draws=_shares_draws(meta),
-                shares_every_draw=_shares_draws(meta, SHARED_DRAWS),
+                **declared,
             )
         )
         self._record(agent_id, application, now)
@@ -618,15 +615,11 @@ class RegistrationDesk(ManagerPart):
                 agent_id=member.agent_id,
                 serial=serial,
                 verify=tokens.verifier(token),
-                shows_derived_tokens=_shows_derived_tokens(application.meta),
-                asks_before_losses=_asks_before_losses(application.meta),
                 queries_only=not comeback.is_proven,
                 readmitted=comeback.is_readmitted,
                 applicant_id=applicant_id,
-                public_key=_public_key(application.meta),
-                shares_draws=_shares_draws(application.meta),
-                shares_every_draw=_shares_draws(application.meta, SHARED_DRAWS),
                 shows_key=self.admission.has_key(application),
+                **_declared(application.meta),
             )
         )
         # Somebody who only knows a member's name and address may not change how it is said to play.
@@ -730,11 +723,6 @@ def _how_to_come_back(member: Member) -> str:
     )
 
 
-def _shares_draws(meta: PlayerMeta | RefereeMeta, *schemes: str) -> bool:
-    """True if a referee says that it can share its draws with us, in one of these ways or in any."""
-    return isinstance(meta, RefereeMeta) and meta.draw_scheme in (schemes or (SHARED_DRAWS, SHARED_LAST_DRAWS))
-
-
 def _new_name(application: Application) -> str:
     """Tell an agent whose name is taken what it is called here."""
     if not application.asked_name:
@@ -749,11 +737,6 @@ def _capacity(meta: PlayerMeta | RefereeMeta) -> int:
     return 1
 
 
-def _asks_before_losses(meta: PlayerMeta | RefereeMeta) -> bool:
-    """True if a referee declares that it asks before it decides a technical loss."""
-    return isinstance(meta, RefereeMeta) and meta.trouble == TROUBLE
-
-
 _WRONG_KEY = "public_key is ignored: write the Ed25519 public key as 64 lower-case hexadecimal digits"
 
 
@@ -763,6 +746,13 @@ def _public_key(meta: PlayerMeta | RefereeMeta) -> str:
     return key if key and is_public_key(key) else ""
 
 
-def _shows_derived_tokens(meta: PlayerMeta | RefereeMeta) -> bool:
-    """True if a referee promises to show players the tokens of its assignments."""
-    return isinstance(meta, RefereeMeta) and meta.token_scheme == TOKEN_SCHEME
+def _declared(meta: PlayerMeta | RefereeMeta) -> dict[str, Any]:
+    """Return what an agent says that it can do, as events have it (Any: spread into one)."""
+    if isinstance(meta, PlayerMeta):
+        return {"public_key": _public_key(meta)}
+    return {
+        "shows_derived_tokens": meta.token_scheme == TOKEN_SCHEME,
+        "asks_before_losses": meta.trouble == TROUBLE,
+        "shares_draws": meta.draw_scheme in (SHARED_DRAWS, SHARED_LAST_DRAWS),
+        "shares_every_draw": meta.draw_scheme == SHARED_DRAWS,
+    }

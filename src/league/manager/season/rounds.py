@@ -114,7 +114,7 @@ class Rounds(ManagerPart):
             schedule = round_robin(self._playing(), settings.double, settings.rounds)
             self.context.happened(ScheduleMade(at=now, rounds=schedule.rounds, byes=schedule.byes))
         for member in list(self._ledger.roster.members.values()):
-            if not member.is_player and self.probes.is_unreachable(member.agent_id):
+            if not member.is_player and member.agent_id in self.probes.failures:
                 self.context.change(member, "max_fail", now)
             else:
                 self.context.change(member, "league_start", now)

@@ -311,8 +311,7 @@ class Asking:
             self._context.happened(
                 MoveMade(
                     at=now,
-                    match_id=assignment.match_id,
-                    attempt=assignment.attempt,
+                    **question.match.named,
                     player_id=question.player_id,
                     turn=self._turn,
                     choice=answer.choice,
@@ -334,8 +333,7 @@ class Asking:
         self._context.happened(
             PlayerJoined(
                 at=now,
-                match_id=question.match.match_id,
-                attempt=question.match.attempt,
+                **question.match.named,
                 player_id=question.player_id,
                 convention=convention,
                 by_address=by_address,

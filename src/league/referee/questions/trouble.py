@@ -114,8 +114,7 @@ class Trouble:
         return MatchTrouble(
             **self._context.membership.sealed(now, match.conversation_id),
             league_id=match.taken.league_id,
-            match_id=match.match_id,
-            attempt=match.attempt,
+            **match.named,
             turn=match.turn,
             player_id=match.taken.players[self._seat],
             code=self._code,
