@@ -188,6 +188,9 @@ def test_a_teacher_lets_a_class_in_at_once_and_turns_strangers_away(processes: P
     referee = processes.referee(manager, time_scale=SCALE)
     for one in (eve, ann, bob, referee):
         one.said(f"{one.endpoint} is not a member yet; it keeps trying: ")
+    early = give(processes, manager, "start").stderr
+    assert early.startswith("league start: waiting for approval: ")
+    assert all(f'"{name}"' in early for name in ("Eve", "Ann", "Bob"))
     usage = give(processes, manager, "approve")
     assert (usage.returncode, "--all" in usage.stderr) == (2, True)
     carried_out(processes, manager, "reject", "Eve")

@@ -171,6 +171,12 @@ def test_help_shows_what_authors_use() -> None:
     }
 
 
+def test_a_running_league_shows_what_scripts_use() -> None:
+    assert {name for name in dir(league.RunningLeague) if not name.startswith("_")} == {
+        *("finished", "standings", "statistics"),
+    }
+
+
 def test_the_types_of_the_package_can_be_read() -> None:
     for name in league.__all__:
         if inspect.isclass(getattr(league, name)):

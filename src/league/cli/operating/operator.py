@@ -122,10 +122,11 @@ def _missing_agents(pages: Pages) -> list[str]:
     document = pages.json("/api/agents")
     agents = {agent["agent_id"]: agent for agent in document["agents"]}
     sentences = [_about(agents[agent_id], agent_id, silence) for agent_id, silence in silence_in(document).items()]
-    for applicant in document["applicants"]:
-        applicant_id = applicant["applicant_id"]
-        choice = f"league approve {applicant_id} or league reject {applicant_id}"
-        sentences.append(_about(applicant, applicant_id, f"waiting for approval ({choice})"))
+    waiting = [f'{row["role"]} {row["applicant_id"]} "{row["display_name"]}"' for row in document["applicants"]]
+    if waiting:
+        sentences.append(
+            f"waiting for approval: {', '.join(waiting)} (league approve or league reject, by their ids or --all)"
+        )
     sentences += [
         _about(applicant, applicant["applicant_id"], "approved, but has not registered since")
         for applicant in document["approved"]

@@ -55,7 +55,7 @@ class RunningLeague:
     async def finished(self) -> list[dict[str, Any]]:
         """Wait until the league is over and everybody knows, and return the final table.
 
-        CommandError if the league cannot go on.
+        LeagueError if the league cannot go on.
         """
         assert self._host is not None, "it was started"
         manager = self._host.running
@@ -66,7 +66,7 @@ class RunningLeague:
                 tasks = (*self._manager, *self._members)
                 unfinished = [task for task in tasks if not task.done()]
                 await asyncio.wait((over, *unfinished), return_when=asyncio.FIRST_COMPLETED)
-                self.raise_failure()
+                self._raise_failure()
             over.result()
         finally:
             # An agent failed, or somebody gave up waiting.
@@ -98,7 +98,7 @@ class RunningLeague:
             raise CommandError("a match failed three times and waits for an operator, and this league has none")
         return self._machine.is_finished and self._machine.has_notified_everybody
 
-    def raise_failure(self) -> None:
+    def _raise_failure(self) -> None:
         """Raise CommandError if an agent has ended that should not have."""
         for task, name in (self._manager | self._members).items():
             if task.done() and task.result() != 0:
@@ -106,7 +106,7 @@ class RunningLeague:
 
     # --- beginning and end --------------------------------------------------------------------------------------------
 
-    async def start(self, manager: ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
+    async def _start(self, manager: ManagerOptions, entrants: list[Entrant], seed: int | None) -> None:
         """Start the manager, then all other agents. All of them serve when this returns."""
         folder = Path(manager.state)
         serve_manager = _serving(managers.serve, manager, self._stop_manager)
@@ -147,7 +147,7 @@ class RunningLeague:
             "quiet": True,
         }
 
-    async def stop(self) -> None:
+    async def _stop(self) -> None:
         """Stop all agents, the manager last."""
         self._stop_members.set()
         await asyncio.gather(*self._members, return_exceptions=True)
@@ -219,12 +219,12 @@ async def run(
         )
         running = RunningLeague()
         try:
-            await running.start(manager, entrants, seed)
+            await running._start(manager, entrants, seed)
             yield running
         finally:
-            await running.stop()
+            await running._stop()
         # Not after an error in the block: that one says more.
-        running.raise_failure()
+        running._raise_failure()
 
 
 @contextmanager

@@ -156,7 +156,7 @@ class Admission(ManagerPart):
         self._check_name(application.role, meta.display_name)
         if self._ledger.roster.at_endpoint(meta.contact_endpoint) is not None:
             context = {"contact_endpoint": meta.contact_endpoint}
-            raise PeerError("E044", "another agent registered this endpoint", context)
+            raise PeerError("E044", "another agent registered this endpoint; use another --port", context)
         self._check_approval(application, now)
 
     def forbidden(self, application: Application, objection: str = "") -> PeerError:
