@@ -13,6 +13,7 @@ REMOVED: Mapping[str, str] = {
     "allow_endpoint": "--endpoints takes these places after a comma: --endpoints local,10.1.0.0/16",
     "allow_host": "--managers URL names another address of a manager, and the manager answers to its name",
     "corrections": "a player asks once more; in a script, league.LLM(...) and league.Ask(...) take corrections=N",
+    "draw": "leave it out: the manager has a share in every draw",
     "late_referees": "referees may always come after the start, except in the strict profile",
     "max_concurrent_matches_limit": "a referee may offer 10 matches at once, and 64 with a token_scheme",
     "no_options": "leave $options out of your own prompt, or write league.LLM(..., options_shown=False) in a script",
