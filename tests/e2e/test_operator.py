@@ -229,6 +229,15 @@ def test_an_order_that_comes_twice_is_carried_out_once(processes: Processes) -> 
 # --- who is there -----------------------------------------------------------------------------------------------------
 
 
+def test_only_who_did_not_come_in_is_listed_as_refused(processes: Processes) -> None:
+    manager = processes.manager(players=2, game="connect_four")
+    processes.referee(manager).said("registered as REF01")  # it is told the game and comes again
+    assert processes.players(manager, "other", game="tic_tac_toe").wait() == 1
+    _, _, refused = processes.run("agents", "--manager", manager.endpoint).stdout.partition("\nRefused:\n")
+    assert refused.startswith("registration by player other ")
+    assert refused.count("E027") == 1
+
+
 def test_who_does_not_answer_is_shown_and_told_before_the_league_starts(processes: Processes) -> None:
     manager = processes.manager(players=3, start="manual", outage_minutes=0)
     with Peer("Sam") as sam, Peer("Tom") as tom, Peer("Una") as una:

@@ -196,9 +196,12 @@ def _agents(document: Document) -> Iterator[str]:
     if document["rejected"]:
         yield "\nRejected by the operator (league approve APPLICANT_ID lets one in after all):"
         yield from _columns(document["rejected"], WAITING)
-    if document["refused"]:
+    members = {("registration", agent["display_name"], agent["endpoint"]) for agent in agents}
+    # Who has come in since is no trouble any more, such as a referee that had to find out the game.
+    refused = [row for row in document["refused"] if (row["request"], row["name"], row["endpoint"]) not in members]
+    if refused:
         yield "\nRefused:"
-        for refusal in document["refused"]:
+        for refusal in refused:
             yield from _wrapped(_refusal(refusal))
 
 
