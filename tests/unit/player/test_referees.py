@@ -100,6 +100,17 @@ def test_a_call_for_an_unknown_match_is_answered_when_its_token_is_right(attempt
 
 
 @pytest.mark.requirement("PLAYER.answers_unknown_matches")
+def test_the_result_says_who_the_opponent_in_an_unknown_match_was() -> None:
+    rig = Rig().enrolled()
+    call = rig.call()
+    del call["context"]
+    _, step = rig.post(call)
+    rig.choose(step, "odd")
+    rig.say(rig.over())
+    assert [row.opponent_id for row in rig.player.history] == ["P02"]
+
+
+@pytest.mark.requirement("PLAYER.answers_unknown_matches")
 def test_an_older_attempt_of_a_known_match_is_not_taken_up() -> None:
     rig = Rig().enrolled()
     rig.say(rig.invitation(attempt=2))

@@ -289,13 +289,15 @@ class RefereeMessages:
             why = objection(match, result, self._context.membership.league_id)
         if over.reason is not None:
             result.setdefault("reason", over.reason)
+        # After a restart in the middle of a match no invitation says who the opponent is.
+        others = (player_id for player_id in over.game_result.choices if player_id != match.player_id)
         self._context.happened(
             GameEnded(
                 at=now,
                 match_id=over.match_id,
                 attempt=attempt,
                 game_type=over.game_type,
-                opponent_id=match.invitation.opponent_id,
+                opponent_id=match.invitation.opponent_id or next(others, ""),
                 status=over.game_result.status,
                 winner=result.get("winner_player_id"),
                 game_result=result,
