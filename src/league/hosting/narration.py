@@ -347,14 +347,23 @@ def _carried_out(manager: LeagueManager, event: events.OrderCarriedOut) -> str:
     return ORDERS[event.order].narrated.format(target)
 
 
+def _came_back(manager: LeagueManager, event: events.TokenRenewed) -> str:
+    member = _member(manager, event.agent_id)
+    if event.readmitted:
+        return f"{member} came back by your order; its old tokens have ended"
+    key = manager.ledger.roster.members[event.agent_id].credentials.public_key
+    if not event.public_key or key in ("", event.public_key):
+        return ""
+    return (
+        f"{member} came back without its journal, with another signing key: its results rest on the referee's word, "
+        f"unless it starts again after league readmit {event.agent_id}"
+    )
+
+
 MANAGER: Mapping[type[Event], Sentence] = {
     events.AgentRegistered: _joined,
     events.AgentApplied: _applied,
-    events.TokenRenewed: lambda manager, event: (
-        f"{_member(manager, event.agent_id)} came back by your order; its old tokens have ended"
-        if event.readmitted
-        else ""
-    ),
+    events.TokenRenewed: _came_back,
     events.AgentMoved: lambda manager, event: f"{_member(manager, event.agent_id)} is at {event.endpoint} now",
     events.AgentStateChanged: _state_changed,
     events.ScheduleMade: _scheduled,

@@ -10,6 +10,7 @@ from msgspec import structs
 from league import events as e
 from league.games import draw
 from league.games.evidence import SUSPICIOUS, AssignedMatch
+from league.hosting import narration
 from league.protocol.signing.keys import sign
 from league.reading import views
 from tests.support.managed import LEAGUE, Managed, Object, code_of
@@ -250,7 +251,15 @@ def test_whoever_knows_only_name_and_address_does_not_replace_a_key() -> None:
     league = league_of(True, True)
     before = keys_in(league)
     own = league.tokens["P01"]
-    league.register("player", 1, public_key=key_of("somebody").public)
+    answer = league.register("player", 1, public_key=key_of("somebody").public)
     assert keys_in(league) == before
-    league.register("player", 1, auth_token=own, public_key=key_of("P01 again").public)
+    assert "your results rest on the referee's word" in (answer.findings or "")
+    assert 'P01 "Player 1" came back without its journal, with another signing key: ' in told(league)
+    answer = league.register("player", 1, auth_token=own, public_key=key_of("P01 again").public)
     assert keys_in(league) != before
+    assert (answer.findings, told(league)) == (None, "")
+
+
+def told(league: Managed) -> str:
+    """What the manager says of the newest registration."""
+    return narration.MANAGER[e.TokenRenewed](league.manager, league.of(e.TokenRenewed)[-1])

@@ -629,7 +629,11 @@ class RegistrationDesk(ManagerPart):
         else:
             self.authentication.confirm(member, serial, application.origin)
         self._welcome_back(member, now)
-        self.context.reply(letter, self._accepted(application, token, self.assignments.findings_about(member), now))
+        findings = self.assignments.findings_about(member)
+        key = _public_key(application.meta)
+        if key and member.credentials.public_key not in ("", key):
+            findings = _OTHER_KEY.format(member.agent_id)
+        self.context.reply(letter, self._accepted(application, token, findings, now))
 
     def _move(self, member: Member, application: Application, now: float) -> None:
         self.context.happened(
@@ -737,6 +741,10 @@ def _capacity(meta: PlayerMeta | RefereeMeta) -> int:
     return 1
 
 
+_OTHER_KEY = (
+    "you came back without the journal (--journal) that holds your signing key: your results rest on the referee's "
+    "word, unless you start again after the operator's league readmit {}"
+)
 _WRONG_KEY = "public_key is ignored: write the Ed25519 public key as 64 lower-case hexadecimal digits"
 
 
