@@ -34,7 +34,6 @@ FOR_TYPE_CHECKERS = "league.feature_names"
 """This generated module names features, and nothing imports it when a program runs."""
 FOR_AUTHORS = {
     "league.features.games": {"checking"},
-    "league.features.kit": {"pytest_plugin"},
 }
 """Public modules that only programs outside this repository import."""
 COPIED = "starters"

@@ -15,8 +15,8 @@ import pytest
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import check_player
 from tests.kit.defects import failed, told
+from tests.support.kit_runs import check_player
 from tests.support.mcp_programs import node_program, python_program
 from tests.support.processes import Processes, assert_kept
 

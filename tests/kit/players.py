@@ -16,11 +16,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from league.protocol.errors import ERRORS, Family, PeerError
 from league.protocol.message.envelope import STRICT
 from league.protocol.message.exchanges import Role
 from league.protocol.wire.jsonrpc import MANAGER_LIMIT, BadRequestError, decode_call, read_call
+from tests.support.kit_runs import check_player
 from tests.support.peer import UNSUSPECTING, Convention, Peer, Received
 from tests.support.scripts import ABSENT, MATCH_CALLS, Object, Reaction
 

@@ -11,13 +11,14 @@ from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
 from league.features.kit.driver.record import Probe, parse_answer
 from league.features.kit.driver.wire import RawResponse
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from league.letters import HttpReply
 from league.protocol.conventions import Convention
 from tests.kit.defects import failed, told
 from tests.support.dialects import CONVENTIONS as DIALECTS
 from tests.support.dialects import REST
 from tests.support.foreign_players import LOSERS, PLAYERS
+from tests.support.kit_runs import check_player
 from tests.support.peer import Peer
 from tests.support.scripts import Reaction, on, refusal
 

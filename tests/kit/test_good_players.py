@@ -9,10 +9,11 @@ import pytest
 
 from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from tests.kit.defects import failed, told, warned
 from tests.kit.players import Conforming, Registration, checked, checked_member
 from tests.support.http_wire import free_port
+from tests.support.kit_runs import check_player
 from tests.support.peer import Received
 from tests.support.processes import Processes
 from tests.support.scripts import BUSY, HONEST, MATCH_CALLS, Reaction, always, on

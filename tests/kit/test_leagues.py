@@ -8,11 +8,12 @@ import pytest
 
 from league.features.kit.checks import JUDGES, checks_for
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from league.features.kit.scenarios.programme import SCENARIOS
 from tests.kit.defects import failed, told, warned
 from tests.kit.leagues import KitManager, KitReferee
 from tests.support.http_wire import free_port
+from tests.support.kit_runs import check_player
 
 SCALE = 4.0
 WATCHDOG_S = 60.0

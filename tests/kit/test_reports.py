@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -175,27 +173,3 @@ def test_the_list_names_every_check_with_level_section_and_sentence(capsys: pyte
 def test_wrong_usage_is_one_sentence_and_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", *arguments]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-# --- the plugin -------------------------------------------------------------------------------------------------------
-
-
-def _pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-
-
-def test_the_plugin_makes_a_test_of_every_check(tmp_path: Path) -> None:
-    with Conforming("Ada", script=on("GAME_INVITATION", Reaction(fields={"accept": "yes"}))) as player:
-        done = _pytest(tmp_path, "-q", "-rf", "--league-player", player.endpoint)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "1 failed" in done.stdout
-    assert "GAME_JOIN_ACK.accept" in done.stdout
-
-
-def test_without_its_option_the_plugin_adds_nothing_and_loads_no_kit(tmp_path: Path) -> None:
-    (tmp_path / "test_own.py").write_text(
-        "import sys\n\ndef test_own():\n    assert 'league.features.kit.runner' not in sys.modules\n", encoding="utf-8"
-    )
-    done = _pytest(tmp_path, "-q")
-    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout

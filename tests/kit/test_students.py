@@ -11,9 +11,10 @@ import pytest
 
 from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from tests.kit.defects import failed, told, warned
 from tests.support.http_wire import free_port
+from tests.support.kit_runs import check_player
 
 STUDENTS = Path(__file__).parent / "students"
 MINIMAL = {f"ENVELOPE.{name}" for name in ("protocol", "sender", "timestamp", "conversation_id")}

@@ -16,13 +16,14 @@ from league.features.kit.driver.conventions import Object
 from league.features.kit.driver.kit import Options
 from league.features.kit.driver.messages import MessageWriter
 from league.features.kit.driver.templates import table
-from league.features.kit.runner import check_player, chosen, run, scenarios_of
+from league.features.kit.runner import chosen, run, scenarios_of
 from league.features.kit.scenarios.programme import SCENARIOS
 from league.protocol.message.envelope import STRICT, unseal
 from tests.kit import test_broken_members, test_broken_players, test_broken_signers
 from tests.kit.defects import Defect, failed
 from tests.kit.players import Conforming, checked
 from tests.support.http_wire import free_port
+from tests.support.kit_runs import check_player
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENTS = tomllib.loads((ROOT / "spec" / "requirements.toml").read_text(encoding="utf-8"))["requirement"]

@@ -22,9 +22,9 @@ from mcp.client.session import ClientRequestContext
 
 from league.events import AgentRegistered, PlayerFaulted, ResultAccepted
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import check_player
 from league.features.mcp.offers.offered_turns import OVER as TOO_LATE
 from tests.kit.defects import failed, told
+from tests.support.kit_runs import check_player
 from tests.support.language_models import StandIn, stand_in
 from tests.support.mcp_clients import ERAS, call, connected
 from tests.support.processes import WATCHDOG_S, Process, Processes, assert_kept

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LEFT_OUT = ("league.__main__", "league.features.workshop.starters", "league.features.kit.pytest_plugin")
-"""Programs of their own, and what needs pytest."""
+LEFT_OUT = ("league.__main__", "league.features.workshop.starters")
+"""Programs of their own."""
 
 
 class Forked:

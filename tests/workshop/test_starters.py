@@ -17,8 +17,9 @@ import pytest
 from league.events import LeagueFinished, PlayerFaulted, ResultAccepted
 from league.features.kit.checks.outcome import CheckVerdict
 from league.features.kit.driver.kit import Options
-from league.features.kit.runner import CheckReport, check_player
+from league.features.kit.runner import CheckReport
 from tests.support.http_wire import free_port
+from tests.support.kit_runs import check_player
 from tests.support.mcp_programs import node
 from tests.support.processes import READY, WATCHDOG_S, Option, Process, Processes, assert_kept
 from tests.support.vectors import message

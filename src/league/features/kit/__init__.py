@@ -1,14 +1,11 @@
 """The conformance kit: an agent is judged by the protocol and by raw bytes, clause by clause.
 
-`league check` and the plugin for pytest use it. It calls the agent and listens for it, and touches no journal.
+`league check` uses it. It calls the agent and listens for it, and touches no journal.
 """
 
 from __future__ import annotations
 
 from league.rows import CommandRow, Feature
-
-PUBLIC = ("pytest_plugin",)
-"""The modules that other packages may import."""
 
 FEATURE = Feature(
     name="kit",

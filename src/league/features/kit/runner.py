@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -136,8 +135,3 @@ async def run(options: Options, notify: Notify = lambda _: None, role: str = "pl
     clauses = clauses_for(role)
     results = tuple(CheckResult(clauses[check.id], judged(check, clauses[check.id], record)) for check in checks)
     return CheckReport(record, results, time.monotonic() - began, role)
-
-
-def check_player(options: Options, notify: Notify = lambda _: None, role: str = "player") -> CheckReport:
-    """Do the same as `run`, for callers without an event loop."""
-    return asyncio.run(run(options, notify, role))
