@@ -252,9 +252,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "rating": Field(or_null(ref("RatingTable")), "null: the game has none, or NumPy is missing"),
         "missing": Field(or_null(text()), "why the rating is missing, and what to do about it"),
         "referees": Field(many(ref("RefereeDraws")), "whether their draws look uniform"),
-        "favouritism": Field(
-            many({"type": "object"}), "deprecated, and empty: no referee knows a shared draw before the choices"
-        ),
+        "favouritism": Field(many(ref("Favouritism")), "whether players do better under a referee than under others"),
         "models": Field(many(ref("ModelPlay")), "the players that leave their choices to a language model"),
         "unrated": Field(many(ref("PlayerRecord")), "those of them that are not rated; their matches count for nobody"),
         "gone_behind": Field(COUNTS, "how often players were gone from a match while their opponent was ahead, by id"),
@@ -325,6 +323,15 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "worse": Field(text(), "the next one"),
         "apart": Field(FLAG, "whether the matches tell them apart"),
         "more_matches": explained("more_matches", or_null(count())),
+    },
+    "Favouritism": {
+        "referee_id": Field(text(), "the referee"),
+        "tested": Field(count(), "players with enough matches under it, and under others"),
+        "player_id": Field(
+            or_null(text()), "the tested player that did best under it, compared with its other matches"
+        ),
+        "p_value": Field(or_null(NUMBER), "how often chance gives some player so much better results under a referee"),
+        "verdict": Field(text("no sign", "favours", "too few"), "what follows from that"),
     },
     "RefereeDraws": {
         "referee_id": Field(text(), "such as REF01"),

@@ -10,6 +10,7 @@ import msgspec
 
 from league.features.statistics.findings import LeagueStatistics, PlayerPoints, RatingTable, RefereeDraws
 from league.features.statistics.methods.chance import SURE, holm, uniform
+from league.features.statistics.methods.favouritism import favouritism
 from league.features.statistics.methods.points import margin_table, points_table
 from league.features.statistics.observations import Observations
 from league.features.statistics.statistics_words import EXPLAINED
@@ -50,6 +51,7 @@ def analyse(observations: Observations, points: tuple[PlayerPoints, ...] | None 
         rating=rating,
         missing=missing,
         referees=referee_draws(observations),
+        favouritism=favouritism(observations.refereed),
         models=observations.models,
         unrated=observations.unrated,
         gone_behind=observations.gone_behind,
@@ -58,8 +60,7 @@ def analyse(observations: Observations, points: tuple[PlayerPoints, ...] | None 
 
 def document(statistics: LeagueStatistics) -> dict[str, Any]:
     """Return the statistics as JSON, with a sentence for every number (Any: JSON)."""
-    # Readers of 0.4 look for `favouritism`.
-    return {**msgspec.to_builtins(statistics), "favouritism": [], "explained": dict(EXPLAINED)}
+    return {**msgspec.to_builtins(statistics), "explained": dict(EXPLAINED)}
 
 
 def measure_of(game_type: str) -> Measure:

@@ -120,6 +120,20 @@ class RefereeDraws:
 
 
 @dataclass(frozen=True, slots=True)
+class Favouritism:
+    """Whether players do better under a referee than under all others."""
+
+    referee_id: str
+    tested: int
+    """The number of players with enough matches under this referee, and under others."""
+    player_id: str | None
+    """The tested player that did best here, compared with its matches elsewhere."""
+    p_value: float | None
+    """How often chance gives at least one player of the league so much better results under a referee."""
+    verdict: Literal["no sign", "favours", "too few"]
+
+
+@dataclass(frozen=True, slots=True)
 class LeagueStatistics:
     """The statistics of a league: `points` or `rating`, as its game declares."""
 
@@ -134,6 +148,7 @@ class LeagueStatistics:
     missing: str | None
     """The reason why there is no rating in a game that has one: NumPy is not installed."""
     referees: tuple[RefereeDraws, ...]
+    favouritism: tuple[Favouritism, ...] = ()
     models: tuple[ModelPlay, ...] = ()
     """Players whose choices a language model makes."""
     unrated: tuple[PlayerRecord, ...] = ()

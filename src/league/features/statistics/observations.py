@@ -37,6 +37,15 @@ class Observation:
         return self.player_a, self.player_b
 
 
+class RefereedMatch(NamedTuple):
+    """A match that a referee decided; without a winner it is a draw, or lost by both."""
+
+    referee_id: str
+    players: tuple[str, str]
+    winner: str | None
+    is_draw: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Observations:
     """The results of a league that are analysed, in the order of its schedule."""
@@ -51,6 +60,8 @@ class Observations:
     left_out: LeftOut
     draws: Mapping[str, tuple[int, ...]]
     """The numbers that every referee drew, in matches that were played to their end."""
+    refereed: tuple[RefereedMatch, ...] = ()
+    """All matches that a referee decided, technical losses included: those are its decisions, too."""
     models: tuple[ModelPlay, ...] = ()
     unrated: tuple[PlayerRecord, ...] = ()
     """The records of players that are not rated. They count for nobody."""
@@ -77,9 +88,13 @@ def observe(manager: LeagueManager) -> Observations:
     unrated = {model.player_id: model.display_name for model in by_models if model.not_rated}
     technical_losses = {player.agent_id: player.attendance.technical_losses for player in players}
     played: list[ReportedMatch] = []
+    refereed: list[RefereedMatch] = []
     technical = 0
     walkovers = 0
     for match in ledger.matches.values():
+        if isinstance(match.result, ResultAccepted):
+            result = match.result
+            refereed.append(RefereedMatch(result.referee_id, match.players, result.winner, result.status == "DRAW"))
         if isinstance(match.result, WalkoverDecided):
             walkovers += 1
         elif match.result is not None and match.result.status == "TECHNICAL_LOSS":
@@ -103,6 +118,7 @@ def observe(manager: LeagueManager) -> Observations:
             not_rated=len(distinct) - len(counted),
         ),
         draws=_draws(match.result for match in played),
+        refereed=tuple(refereed),
         models=by_models,
         unrated=tuple(records_of(unrated, technical_losses, distinct)),
         gone_behind={

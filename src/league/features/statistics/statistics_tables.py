@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from league.features.statistics.findings import (
+    Favouritism,
     LeagueStatistics,
     LeftOut,
     Neighbours,
@@ -206,11 +207,17 @@ def notes(statistics: LeagueStatistics) -> Iterator[Note]:
     if statistics.rating is not None:
         yield from _rating_notes(statistics.rating)
     for referee in statistics.referees:
-        sentences = [EXPLAINED[name] for name in ("draws", "draws_p_value", "verdict")]
-        yield Note(f"draws of {referee.referee_id}", _draws(referee), " ".join(sentences))
+        yield Note(f"draws of {referee.referee_id}", _draws(referee), _explained("draws", "draws_p_value", "verdict"))
+    for finding in statistics.favouritism:
+        sentence = _explained("favouritism", "favouritism_p_value")
+        yield Note(f"favours of {finding.referee_id}", f"{favour(finding)}.", sentence)
     if statistics.gone_behind:
         times = [f"{player_id}: {count}" for player_id, count in statistics.gone_behind.items()]
         yield Note("gone while behind", f"{', '.join(times)}.", EXPLAINED["gone_behind"])
+
+
+def _explained(*names: str) -> str:
+    return " ".join(EXPLAINED[name] for name in names)
 
 
 def _left_out(matches: LeftOut) -> str:
@@ -245,3 +252,12 @@ def _rating_notes(table: RatingTable) -> Iterator[Note]:
 def _more_matches(pair: Neighbours) -> str:
     count = "–" if pair.more_matches is None else f"{pair.more_matches:,}"
     return f"{pair.better} and {pair.worse}: {count}"
+
+
+def favour(finding: Favouritism) -> str:
+    """Say whether a referee favours a player."""
+    if finding.verdict == "too few":
+        return "too few matches to tell"
+    if finding.verdict == "favours":
+        return f"favours {finding.player_id}"
+    return "no sign of favouritism"

@@ -74,4 +74,11 @@ EXPLAINED: Final[Mapping[str, str]] = {
         "Not uniform: fair draws would look like this in fewer than one of twenty leagues. Too few: fewer than 50 "
         "draws say nothing."
     ),
+    "favouritism": (
+        "Compares each player's results under this referee with its results under all others. Too few: no player has "
+        "23 matches under this referee and 23 elsewhere, so nobody can tell."
+    ),
+    "favouritism_p_value": (
+        "How often chance alone would give at least one player in this league so much better results under one referee."
+    ),
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb, erfc, exp, log1p, pi, sqrt
 from statistics import fmean, stdev
-from typing import Final
+from typing import Final, NamedTuple
 
 SURE: Final = 0.05
 """A result that chance produces less often than this is taken for more than chance."""
+
+
 MOST_TOSSES: Final = 1_000
 """This many tosses are counted out. For more, the normal distribution is as good, and much faster."""
 
@@ -27,6 +29,57 @@ def coin_tosses(wins: int, losses: int) -> float:
     tail = sum(comb(tosses, heads) for heads in range(most, tosses + 1))
     share: float = tail / 2 ** (tosses - 1)
     return min(1.0, share)
+
+
+class Results(NamedTuple):
+    """Results of one player."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def played(self) -> int:
+        return sum(self)
+
+    @property
+    def points(self) -> int:
+        return 3 * self.wins + self.draws
+
+    def __sub__(self, part: Results) -> Results:
+        return Results(self.wins - part.wins, self.draws - part.draws, self.losses - part.losses)
+
+
+EXACT: Final = 60
+"""This many matches are counted out; for more, the normal distribution is as good."""
+
+
+def at_least_as_lucky(part: Results, whole: Results) -> float:
+    """Return how often this many matches, picked from all by chance, have at least as many points as this part."""
+    picked = part.played
+    if picked > EXACT:
+        return _tail(part, whole)
+    favourable = 0
+    for wins in range(min(whole.wins, picked) + 1):
+        # With these wins, so many draws are needed for as many points.
+        needed = max(0, part.points - 3 * wins)
+        for draws in range(needed, min(whole.draws, picked - wins) + 1):
+            losses = picked - wins - draws
+            favourable += comb(whole.wins, wins) * comb(whole.draws, draws) * comb(whole.losses, losses)
+    share: float = favourable / comb(whole.played, picked)
+    return share
+
+
+def _tail(part: Results, whole: Results) -> float:
+    """The same by the normal distribution, for a pick without repetition."""
+    mean = whole.points / whole.played
+    variance = (9 * whole.wins + whole.draws) / whole.played - mean * mean
+    rest = (whole.played - part.played) / (whole.played - 1)
+    deviation = sqrt(part.played * variance * rest)
+    if not deviation:
+        return 1.0
+    # Half a point less: the points are whole numbers.
+    return erfc((part.points - 0.5 - part.played * mean) / deviation / sqrt(2)) / 2
 
 
 def no_lead(leads: Sequence[float]) -> float:
