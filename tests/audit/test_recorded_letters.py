@@ -13,6 +13,7 @@ import pytest
 from league import events as e
 from league.features.audit.promises import Evidence
 from league.features.audit.promises.delivery import reused
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import RecordedCall
 from league.features.audit.promises.results import invented
 from league.features.audit.recorded_letters import Span, Transcript, read_transcript, traffic_of
@@ -70,7 +71,7 @@ def kept(home: Home, *lives: Sequence[LetterNote]) -> Transcript:
             journal.append(entry(number))
             notices.durable(1)
     with read(home) as journal:
-        return read_transcript(journal, [registered(agent_id) for agent_id in AGENTS])
+        return read_transcript(journal, EventLog(map(registered, AGENTS)))
 
 
 @pytest.mark.parametrize("order", list(permutations(AGENTS)))
@@ -79,14 +80,14 @@ def test_agents_that_register_at_once_with_the_same_id_are_told_apart(home: Home
     answers = [answer(10.0 + at, agent_id) for at, agent_id in enumerate(order)]
     again = [request(20.0, "P02"), answer(21.0, "P02")]
     transcript = kept(home, [*requests, *answers, *again])
-    manager = [registered(agent_id) for agent_id in AGENTS]
+    manager = EventLog(map(registered, AGENTS))
     traffic = traffic_of({"league_manager": transcript}, manager)
     assert list(reused(Evidence(manager=manager, traffic=traffic.calls))) == []
 
 
 def test_an_id_that_went_to_a_second_agent_is_found(home: Home) -> None:
     letters = [request(1.0, "P01"), answer(2.0, "P01"), request(3.0, "P02"), answer(4.0, "P01")]
-    manager = [registered(agent_id) for agent_id in AGENTS]
+    manager = EventLog(map(registered, AGENTS))
     traffic = traffic_of({"league_manager": kept(home, letters)}, manager)
     (breach,) = reused(Evidence(manager=manager, traffic=traffic.calls))
     assert breach.detail == "P01 was given to a second agent"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league import events as e
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall, Recovery, SimulatorFacts
 from league.games import draw, even_odd, rock_paper_scissors
 from league.games.contract import SEATS
@@ -116,7 +117,7 @@ class _League:
 
     def evidence(self) -> Evidence:
         faulty = {*self.script.silent.values(), *self.script.mute.values()}
-        journals = {one: tuple(journal) for one, journal in self.journals.items()}
+        journals = {one: EventLog(journal) for one, journal in self.journals.items()}
         return Evidence(
             manager=journals[LM],
             referees={one: journals[one] for one in REFEREES},

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from league.events import Event
 from league.features.audit.promises import PROMISES, Evidence, RecordedCall, check
+from league.features.audit.promises.grounds.event_log import EventLog
 
 Some = TypeVar("Some", bound=Event)
 
@@ -46,10 +47,10 @@ def journal_of(evidence: Evidence, name: str) -> Sequence[Event]:
 
 def with_journal(evidence: Evidence, name: str, journal: Sequence[Event]) -> Evidence:
     if name == "manager":
-        return replace(evidence, manager=tuple(journal))
+        return replace(evidence, manager=EventLog(journal))
     if name in evidence.referees:
-        return replace(evidence, referees={**evidence.referees, name: tuple(journal)})
-    return replace(evidence, players={**evidence.players, name: tuple(journal)})
+        return replace(evidence, referees={**evidence.referees, name: EventLog(journal)})
+    return replace(evidence, players={**evidence.players, name: EventLog(journal)})
 
 
 def find(evidence: Evidence, name: str, kind: type[Some], **fields: Any) -> tuple[int, Some]:

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from league import events as e
 from league.features.audit.promises import Evidence, Recovery, check
+from league.features.audit.promises.grounds.event_log import EventLog
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -74,7 +75,7 @@ def test_without_a_journal_nothing_is_missing_from_it() -> None:
 def _unfinished(stalled: bool | None = None, **end: Any) -> Evidence:
     honest = honest_league()
     place, _ = find(honest, "manager", e.RoundOpened, round_id=2)
-    return known(Evidence(manager=honest.manager[:place], **end), stalled=stalled)
+    return known(Evidence(manager=EventLog(honest.manager[:place]), **end), stalled=stalled)
 
 
 @pytest.mark.parametrize(

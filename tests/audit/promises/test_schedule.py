@@ -10,6 +10,7 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import Evidence, RecordedCall, Recovery
+from league.features.audit.promises.grounds.event_log import EventLog
 from tests.support.honest_league import ROUNDS, honest_league
 from tests.support.planted import (
     added,
@@ -46,10 +47,12 @@ def scheduled(plan: Pairs, players: int = 4, **settings: Any) -> Evidence:
         next((one for one in entrants if one not in {seat for pair in pairs for seat in pair}), None) for pairs in plan
     )
     return Evidence(
-        manager=(
-            e.LeagueCreated(at=1.0, settings=e.LeagueSettings(league_id="spring", players=players, **settings)),
-            *(_registered(player) for player in entrants),
-            e.ScheduleMade(at=3.0, rounds=made, byes=resting),
+        manager=EventLog(
+            [
+                e.LeagueCreated(at=1.0, settings=e.LeagueSettings(league_id="spring", players=players, **settings)),
+                *(_registered(player) for player in entrants),
+                e.ScheduleMade(at=3.0, rounds=made, byes=resting),
+            ]
         )
     )
 

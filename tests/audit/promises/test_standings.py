@@ -9,6 +9,7 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import Evidence
+from league.features.audit.promises.grounds.event_log import EventLog
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -285,10 +286,11 @@ def test_a_league_without_results_has_an_empty_table() -> None:
     ]
     update = call_at(honest, first_update(honest))
     early = Evidence(
-        manager=honest.manager[:place], traffic=(replace(update, message={**update.message, "standings": rows}),)
+        manager=EventLog(honest.manager[:place]),
+        traffic=(replace(update, message={**update.message, "standings": rows}),),
     )
     assert broken(early) == set()
-    assert broken(replace(early, manager=without(honest, "manager", 3).manager[: place - 1])) == {5}
+    assert broken(replace(early, manager=EventLog(without(honest, "manager", 3).manager[: place - 1]))) == {5}
 
 
 def test_a_result_of_an_unknown_match_changes_no_table() -> None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from league import events as e
 from league.features.audit.promises import Evidence, RecordedCall
+from league.features.audit.promises.grounds.event_log import EventLog
 from tests.support.honest_league import honest_league
 from tests.support.planted import (
     added,
@@ -281,10 +282,10 @@ def test_one_seed_for_two_attempts_breaks_promise_12() -> None:
     honest = honest_league(lost=frozenset({"R1M1"}))
     _, first = find(honest, "REF01", e.MatchTaken, match_id="R1M1")
     again = structs.replace(first, attempt=2)
-    assert breaches(Evidence(referees={"REF01": (first,), "REF02": (again,)}), 12) == [
+    assert breaches(Evidence(referees={"REF01": EventLog([first]), "REF02": EventLog([again])}), 12) == [
         "R1M1, attempt 2, has the seed of R1M1, attempt 1,"
     ]
-    assert breaches(Evidence(referees={"REF01": (first,)}), 12) == []
+    assert breaches(Evidence(referees={"REF01": EventLog([first])}), 12) == []
 
 
 @pytest.mark.parametrize(("name", "kind"), [("manager", e.ResultAccepted), ("REF01", e.MatchDecided)])
@@ -462,7 +463,7 @@ def test_where_players_take_turns_a_move_is_no_secret() -> None:
     told = RecordedCall(1_006.0, "REF01", "P04", shown)
 
     def of(game_type: str) -> list[str]:
-        journal = (structs.replace(taken, game_type=game_type), move)
+        journal = EventLog([structs.replace(taken, game_type=game_type), move])
         return breaches(Evidence(referees={"REF01": journal}, traffic=(told,)), 13)
 
     assert of("tic_tac_toe") == []
@@ -486,5 +487,5 @@ def test_an_error_told_to_somebody_else_breaks_promise_13(field: str) -> None:
 def test_a_choice_stays_secret_while_the_other_never_chooses() -> None:
     honest = honest_league()
     place, _ = find(honest, "REF01", e.MoveMade, match_id="R1M1", player_id="P04")
-    open_for_ever = Evidence(referees={"REF01": honest.referees["REF01"][:place]}, traffic=honest.traffic)
+    open_for_ever = Evidence(referees={"REF01": EventLog(honest.referees["REF01"][:place])}, traffic=honest.traffic)
     assert 13 in broken(open_for_ever)

@@ -8,7 +8,7 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import authorship, check
-from league.features.audit.promises.grounds.event_history import is_handed_in, of_kind, word_of
+from league.features.audit.promises.grounds.event_history import is_handed_in, word_of
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.features.lab.simulation.misconduct.rogues import DROP, KIND, LEAK, LIES, PEEK, QUIET_LIES
 from league.features.lab.simulation.runs import Plan, play
@@ -26,18 +26,18 @@ def played(kind: str, seed: int, game_type: str = "even_odd") -> Evidence:
 
 
 def results(evidence: Evidence) -> list[e.ResultAccepted]:
-    return list(of_kind(evidence.manager, e.ResultAccepted))
+    return list(evidence.manager.of_kind(e.ResultAccepted))
 
 
 def told_by(evidence: Evidence) -> dict[str, tuple[str, str | None]]:
     """What the referee's own journal says about each match: it was honest until its report left."""
     (journal,) = evidence.referees.values()
-    return {event.match_id: (event.status, event.winner) for event in of_kind(journal, e.MatchDecided)}
+    return {event.match_id: (event.status, event.winner) for event in journal.of_kind(e.MatchDecided)}
 
 
 def objections(evidence: Evidence) -> set[str]:
     """The matches whose results players object to."""
-    ended = [event for journal in evidence.players.values() for event in of_kind(journal, e.GameEnded)]
+    ended = [event for journal in evidence.players.values() for event in journal.of_kind(e.GameEnded)]
     return {event.match_id for event in ended if event.objection}
 
 
@@ -102,7 +102,7 @@ def test_a_choice_that_was_invented_for_the_draw_is_decided_and_never_proven() -
     evidence = played("hand in", SHARED)
     assert evidence.finished
     (journal,) = evidence.referees.values()
-    truth = {event.match_id: event.details["choices"] for event in of_kind(journal, e.MatchDecided)}
+    truth = {event.match_id: event.details["choices"] for event in journal.of_kind(e.MatchDecided)}
     for result in results(evidence):
         is_true = result.details["choices"] == truth[result.match_id]
         assert word_of(evidence.manager, result) == ("proven" if is_true else "by_referee")

@@ -9,6 +9,7 @@ import pytest
 
 from league import events as e
 from league.features.audit.promises import check
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.manager.season.schedule import extra_rounds, round_robin
 from tests.support.managed import Managed, agent_of, code_of, matches_in, pairs
@@ -20,7 +21,7 @@ def met(league: Managed) -> Counter[frozenset[str]]:
 
 def judged(league: Managed) -> str:
     """What becomes of the promise about the schedule."""
-    (found,) = (one for one in check(Evidence(manager=league.events)).findings if one.promise == 1)
+    (found,) = (one for one in check(Evidence(manager=EventLog(league.events))).findings if one.promise == 1)
     return found.verdict
 
 
@@ -152,5 +153,5 @@ def test_the_promise_of_the_schedule_sees_what_is_wrong_with_late_players(bug: s
     else:
         assert isinstance(events[0], e.LeagueCreated)
         events[0] = e.LeagueCreated(at=0.0, settings=Managed(players=4).settings)
-    (found,) = (one for one in check(Evidence(manager=events)).findings if one.promise == 1)
+    (found,) = (one for one in check(Evidence(manager=EventLog(events))).findings if one.promise == 1)
     assert found.verdict == "broken"

@@ -12,6 +12,7 @@ PUBLIC = (
     "contradictions",
     "promises",
     "promises.grounds.event_history",
+    "promises.grounds.event_log",
     "promises.grounds.evidence",
 )
 """The modules that other packages may import."""

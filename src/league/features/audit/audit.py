@@ -24,7 +24,6 @@ from league.features.audit.contradictions import Contradiction, contradictions
 from league.features.audit.heads import unknown_heads
 from league.features.audit.journal_evidence import LeagueJournals, evidence_in
 from league.features.audit.promises import Evidence, PromiseReport, check
-from league.features.audit.promises.grounds.event_history import of_kind
 from league.features.audit.result_evidence import check_results
 from league.features.audit.signed_rounds import SignedRounds, check_rounds
 from league.reading.evidence_words import WORDS
@@ -112,7 +111,7 @@ def audit(journals: LeagueJournals, head: str | None = None, key: str | None = N
 
 def _objections(evidence: Evidence) -> Iterator[Objection]:
     for player_id, journal in evidence.players.items():
-        for ended in of_kind(journal, GameEnded):
+        for ended in journal.of_kind(GameEnded):
             if ended.objection:
                 yield Objection(ended.match_id, player_id, ended.objection)
 

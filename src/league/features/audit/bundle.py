@@ -23,6 +23,7 @@ import msgspec
 
 from league.events import Event, LeagueCreated
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.recorded_letters import Transcript
 from league.manager.league_manager import LeagueManager
 from league.reading.journals import Journals
@@ -181,7 +182,7 @@ def _league(path: Path, rows: list[StoredRow]) -> LeagueJournals:
         place=FilePlace(path),
         chain=chain,
         stated_role="manager",
-        events=events if chain.is_whole else (),
+        events=EventLog(events if chain.is_whole else ()),
         transcript=Transcript(gap="a bundle holds no letters"),
     )
     league = LeagueJournals([journal])

@@ -21,12 +21,10 @@ from league.features.audit.promises.grounds.event_history import (
     choices_of,
     game_of,
     in_force,
-    of_kind,
-    places,
     schedule_of,
     whole,
 )
-from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.features.audit.promises.grounds.promise_findings import event_at
 from league.storage.journal import decode
@@ -48,7 +46,7 @@ def contradictions(evidence: Evidence) -> Iterator[Contradiction]:
     game = game_of(evidence.manager)
     schedule = schedule_of(evidence.manager)
     choices = {result.match_id: choices_of(result, game, schedule) for result in results if evidence.players}
-    assigned = log_of(evidence.manager).by_attempt(e.MatchAssigned)
+    assigned = evidence.manager.by_attempt(e.MatchAssigned)
     for player, journal in evidence.players.items():
         account = _Account(player, journal)
         for result in results:
@@ -64,18 +62,18 @@ def contradictions(evidence: Evidence) -> Iterator[Contradiction]:
 class _Account:
     """What a player's own journal says about its matches."""
 
-    def __init__(self, player: str, journal: Sequence[e.Event]) -> None:
+    def __init__(self, player: str, journal: EventLog) -> None:
         self._player = player
-        self._since = min((event.at for event in of_kind(journal, e.Registered)), default=float("inf"))
+        self._since = min((event.at for event in journal.of_kind(e.Registered)), default=float("inf"))
         self._given: dict[tuple[str, int], list[tuple[int, e.ChoiceGiven]]] = {}
         self._ended: dict[str, list[tuple[int, e.GameEnded]]] = {}
         # An invitation that names no attempt is counted by the player, which may count differently.
         self._uncounted = {
-            event.match_id for event in of_kind(journal, e.InvitationAnswered) if not event.stated_attempt
+            event.match_id for event in journal.of_kind(e.InvitationAnswered) if not event.stated_attempt
         }
-        for place, choice in places(journal, e.ChoiceGiven):
+        for place, choice in journal.places(e.ChoiceGiven):
             self._given.setdefault((choice.match_id, choice.turn), []).append((place, choice))
-        for place, ended in places(journal, e.GameEnded):
+        for place, ended in journal.places(e.GameEnded):
             if ended.trusted:
                 self._ended.setdefault(ended.match_id, []).append((place, ended))
 
@@ -148,7 +146,7 @@ def _records(evidence: Evidence) -> Iterator[Contradiction]:
         for event in journal:
             if isinstance(event, TOLD_OF_A_MATCH):
                 attempts.setdefault(attempt_of(event), set()).add(_fact(event))
-    for place, record in places(evidence.manager, e.MatchRecordKept):
+    for place, record in evidence.manager.places(e.MatchRecordKept):
         attempt = Attempt(record.match_id, record.attempt)
         facts = stored_facts.get(record.referee_id, {}).get(attempt)
         if facts is None:
@@ -184,11 +182,11 @@ def _told(
 
 def _champions(evidence: Evidence) -> Iterator[Contradiction]:
     """Nobody was told another champion than the manager ever had."""
-    champions = {event.champion for event in of_kind(evidence.manager, e.LeagueFinished)}
+    champions = {event.champion for event in evidence.manager.of_kind(e.LeagueFinished)}
     if not champions:
         return
     for agent, journal in (*evidence.referees.items(), *evidence.players.items()):
-        for place, ended in places(journal, e.LeagueEnded):
+        for place, ended in journal.places(e.LeagueEnded):
             if not ended.withdrawn and ended.champion not in champions:
                 detail = f"{agent} was told that {ended.champion} is the champion, not {min(champions)}"
                 yield Contradiction("", detail, event_at(agent, place))

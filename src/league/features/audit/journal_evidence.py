@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from league.events import Event, LeagueCreated, Registered
 from league.features.audit.promises import Evidence
-from league.features.audit.promises.grounds.event_log import log_of
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.recorded_letters import Transcript, read_transcript, traffic_of
 from league.protocol.message.exchanges import Role
 from league.protocol.signing.keys import SIGNING_SECRET, signing_key
@@ -33,7 +33,7 @@ class ReadJournal:
     place: Place
     chain: Examination
     stated_role: str | None
-    events: Sequence[Event] = ()
+    events: EventLog = field(default_factory=EventLog)
     transcript: Transcript = field(default_factory=Transcript)
     public_key: str = ""
     """That of the agent that kept it, which has its secret; empty if it does not sign."""
@@ -106,7 +106,7 @@ def _read(place: Place) -> ReadJournal:
         stated_role = journal.meta.get("role")
         if not chain.is_whole:
             return ReadJournal(place, chain, stated_role)
-        log = log_of(events)
+        log = EventLog(events)
         return ReadJournal(
             place=place,
             chain=chain,
@@ -138,7 +138,7 @@ def _sort_in(journals: LeagueJournals, journal: ReadJournal, league_id: str | No
     """Put the journal of a referee or player where it belongs, with its events of this league."""
     if journal is journals.manager:
         return
-    events = in_league(journal.events, league_id)
+    events = EventLog(in_league(journal.events, league_id))
     agent_id = next((event.agent_id for event in events if isinstance(event, Registered)), None)
     if agent_id is None:
         # An agent that never registered has nothing to report.

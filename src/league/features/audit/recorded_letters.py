@@ -25,7 +25,8 @@ from typing import NamedTuple
 import msgspec
 
 from league import events as e
-from league.features.audit.promises.grounds.event_history import inner, of_kind, text, whole
+from league.features.audit.promises.grounds.event_history import inner, text, whole
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import ADDRESS, CallOutcome, Object, RecordedCall
 from league.protocol.signing.tokens import MANAGER
 from league.protocol.wire.strict_json import is_too_deep
@@ -90,7 +91,7 @@ class Traffic(NamedTuple):
     unrecorded: Mapping[str, str]
 
 
-def read_transcript(journal: JournalReader, events: Sequence[e.Event]) -> Transcript:
+def read_transcript(journal: JournalReader, events: EventLog) -> Transcript:
     """Read the letters of a journal with these events."""
     for remark in journal.remarks():
         return Transcript(gap=remark.body.decode(errors="replace"))
@@ -105,15 +106,15 @@ def read_transcript(journal: JournalReader, events: Sequence[e.Event]) -> Transc
     return Transcript(reader.exchanges, reader.gap, reader.restarts, reader.ends)
 
 
-def _endpoints(events: Sequence[e.Event]) -> Mapping[str, set[str]]:
+def _endpoints(events: EventLog) -> Mapping[str, set[str]]:
     """The endpoints of each member, by the manager's journal."""
     endpoints: dict[str, set[str]] = {}
-    for event in of_kind(events, e.AgentRegistered, e.AgentMoved):
+    for event in events.of_kind(e.AgentRegistered, e.AgentMoved):
         endpoints.setdefault(event.agent_id, set()).add(event.endpoint)
     return endpoints
 
 
-def traffic_of(transcripts: Mapping[str, Transcript], manager: Sequence[e.Event]) -> Traffic:
+def traffic_of(transcripts: Mapping[str, Transcript], manager: EventLog) -> Traffic:
     """Put the letters of all agents together. The transcripts come in the order in which they win."""
     holders = _Holders(manager)
     recorded: set[str] = set()
@@ -271,9 +272,9 @@ def _result_in(frame: Object) -> Object | None:
 class _Holders:
     """The referee that had each match at each time, by the manager's journal."""
 
-    def __init__(self, manager: Sequence[e.Event]) -> None:
+    def __init__(self, manager: EventLog) -> None:
         self._assigned: dict[str, list[e.MatchAssigned]] = {}
-        for event in of_kind(manager, e.MatchAssigned):
+        for event in manager.of_kind(e.MatchAssigned):
             self._assigned.setdefault(event.match_id, []).append(event)
 
     def at(self, match_id: str | None, moment: float) -> str | None:

@@ -11,7 +11,7 @@ as proven that its players did not sign.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from league import events as e
@@ -20,11 +20,10 @@ from league.features.audit.promises.grounds.event_history import (
     Result,
     decided,
     game_of,
-    of_kind,
     schedule_of,
     settings_of,
 )
-from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence
 from league.games.contract import SEATS
 from league.games.evidence import SUSPICIOUS, AssignedMatch, Proof, rests_on
@@ -58,13 +57,13 @@ class _League:
         self._settings = settings_of(manager)
         self._game = game_of(manager)
         self._schedule = schedule_of(manager)
-        self._assigned = log_of(manager).by_attempt(e.MatchAssigned)
+        self._assigned = manager.by_attempt(e.MatchAssigned)
         self._manager_keys = _manager_keys(manager)
         self._first_drawn: dict[str, int] = {}
-        for released in of_kind(manager, e.DrawReleased):
+        for released in manager.of_kind(e.DrawReleased):
             self._first_drawn.setdefault(released.match_id, released.attempt)
-        self._judged = log_of(manager).by_attempt(e.ResultJudged)
-        self._records = log_of(manager).by_attempt(e.MatchRecordKept)
+        self._judged = manager.by_attempt(e.ResultJudged)
+        self._records = manager.by_attempt(e.MatchRecordKept)
 
     def check(self, result: Result, checked: CheckedResults) -> None:
         judged = None
@@ -109,11 +108,11 @@ class _League:
         return rests_on(self._game, match, result.details, record.record if record else ())
 
 
-def _manager_keys(manager: Sequence[e.Event]) -> Mapping[Attempt, str]:
+def _manager_keys(manager: EventLog) -> Mapping[Attempt, str]:
     """The key of the manager that was in force when each attempt began."""
     keys: dict[Attempt, str] = {}
     key = ""
-    for event in of_kind(manager, e.LeagueCreated, e.SettingsChanged, e.MatchAssigned):
+    for event in manager.of_kind(e.LeagueCreated, e.SettingsChanged, e.MatchAssigned):
         if isinstance(event, e.MatchAssigned):
             keys[attempt_of(event)] = key
         elif isinstance(event, e.LeagueCreated | e.SettingsChanged):

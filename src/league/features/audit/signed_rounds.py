@@ -24,7 +24,8 @@ from msgspec.structs import asdict
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
-from league.features.audit.promises.grounds.event_history import is_over, of_kind, places, schedule_of, tables_of
+from league.features.audit.promises.grounds.event_history import is_over, schedule_of, tables_of
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.promise_findings import event_at
 from league.features.audit.promises.grounds.rules import row_in
 from league.manager.state.ledger import basis_of
@@ -71,14 +72,14 @@ class SignedRounds:
 
 def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
     """Check every statement; `key` is the key that somebody knows to be the manager's."""
-    events = journals.manager.events if journals.manager else ()
+    events = journals.manager.events if journals.manager else EventLog()
     keys = list(_keys_in(events))
     told = list(_told(journals))
     own = [pin for player, pin in told if _is_own(player, journals.players[player], events)]
     outcome = SignedRounds(
         key=keys[-1] if keys else "",
         pins=[Pin(key, "--key")] if key else own,
-        rounds=sum(len(event.rounds) for event in of_kind(events, e.ScheduleMade)),
+        rounds=sum(len(event.rounds) for event in events.of_kind(e.ScheduleMade)),
     )
     every_pin = [*outcome.pins, *(pin for _, pin in told)]
     outcome.contradictions += _other_keys([*keys, *(pin.key for pin in every_pin)], every_pin[:1])
@@ -95,9 +96,9 @@ def check_rounds(journals: LeagueJournals, key: str | None) -> SignedRounds:
     return outcome
 
 
-def _keys_in(events: Sequence[e.Event]) -> Iterator[str]:
+def _keys_in(events: EventLog) -> Iterator[str]:
     """Return the keys that the manager's journal names; usually there is one."""
-    for event in of_kind(events, e.LeagueCreated, e.SettingsChanged):
+    for event in events.of_kind(e.LeagueCreated, e.SettingsChanged):
         if event.manager_key:
             yield event.manager_key
 
@@ -105,13 +106,13 @@ def _keys_in(events: Sequence[e.Event]) -> Iterator[str]:
 def _told(journals: LeagueJournals) -> Iterator[tuple[str, Pin]]:
     """Return the keys that players were told when they registered, with the players."""
     for player, journal in journals.players.items():
-        for key in {event.manager_key for event in of_kind(journal.events, e.Registered)} - {""}:
+        for key in {event.manager_key for event in journal.events.of_kind(e.Registered)} - {""}:
             yield player, Pin(key, f"the journal of {player}")
 
 
-def _is_own(player: str, journal: ReadJournal, manager: Sequence[e.Event]) -> bool:
+def _is_own(player: str, journal: ReadJournal, manager: EventLog) -> bool:
     """True if a journal holds the secret of a key that the manager names as this player's."""
-    registrations = of_kind(manager, e.AgentRegistered, e.TokenRenewed)
+    registrations = manager.of_kind(e.AgentRegistered, e.TokenRenewed)
     named = {event.public_key for event in registrations if event.agent_id == player} - {""}
     return journal.public_key in named
 
@@ -131,7 +132,7 @@ def _kept(journals: LeagueJournals, known: set[str]) -> Iterator[Contradiction]:
     has_grown = False
     for player, journal in journals.players.items():
         key = ""
-        for place, event in places(journal.events, e.Registered, e.RoundEnded, e.LeagueEnded):
+        for place, event in journal.events.places(e.Registered, e.RoundEnded, e.LeagueEnded):
             if isinstance(event, e.Registered):
                 key = event.manager_key
             elif isinstance(event, e.RoundEnded | e.LeagueEnded) and event.signature:
@@ -160,7 +161,7 @@ def _statements_now(manager: ReadJournal) -> set[str]:
 class _Account:
     """What a manager must have signed by now, by its own events."""
 
-    def __init__(self, events: Sequence[e.Event]) -> None:
+    def __init__(self, events: EventLog) -> None:
         self.changed: dict[str, None] = {}
         self.orders: list[str] = []
         self.signed = 0
@@ -170,7 +171,7 @@ class _Account:
         self._table: Sequence[Json] = ()
         self._tables = tables_of(events)
         self._schedule = schedule_of(events)
-        self._names = {event.agent_id: event.display_name for event in of_kind(events, e.AgentRegistered)}
+        self._names = {event.agent_id: event.display_name for event in events.of_kind(e.AgentRegistered)}
         self._referees: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
         self._results: dict[str, e.ResultAccepted | e.WalkoverDecided] = {}
@@ -181,7 +182,7 @@ class _Account:
 
     def follow(self) -> Iterator[Contradiction]:
         """Go through the journal, and hold each statement against what became true since the one before."""
-        for place, event in places(self._events, *_TAKEN, e.RoundFinished, e.LeagueFinished):
+        for place, event in self._events.places(*_TAKEN, e.RoundFinished, e.LeagueFinished):
             if isinstance(event, e.RoundFinished | e.LeagueFinished):
                 yield from self._judge(place, event)
             else:

@@ -12,13 +12,11 @@ from league.features.audit.promises.grounds.event_history import (
     game_of,
     inner,
     is_handed_in,
-    of_kind,
-    places,
     schedule_of,
     text,
     word_of,
 )
-from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -54,7 +52,7 @@ def leaks(evidence: Evidence) -> Iterator[Breach]:
     referees = _referees(evidence)
     asked_by_strangers = _asked_by_strangers(evidence)
     for journal in evidence.referees.values():
-        begun = {attempt_of(match): match.at for match in of_kind(journal, e.MatchTaken)}
+        begun = {attempt_of(match): match.at for match in journal.of_kind(e.MatchTaken)}
         for secret in secrets_of(journal):
             match_id = secret.attempt.match_id
             if (secret.player_id, match_id) in asked_by_strangers:
@@ -72,9 +70,9 @@ def leaks(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _trusts_addresses(evidence: Evidence) -> bool:
-    rules: list[str | None] = [event.settings.trust for event in of_kind(evidence.manager, e.LeagueCreated)]
+    rules: list[str | None] = [event.settings.trust for event in evidence.manager.of_kind(e.LeagueCreated)]
     # An operator may change what a league trusts while it runs.
-    for change in of_kind(evidence.manager, e.SettingsChanged):
+    for change in evidence.manager.of_kind(e.SettingsChanged):
         rules.append(change.trust)
         if change.settings is not None:
             rules.append(change.settings.trust)
@@ -88,7 +86,7 @@ def _asked_by_strangers(evidence: Evidence) -> set[tuple[str, str]]:
     return {
         (player_id, invited.match_id)
         for player_id, journal in evidence.players.items()
-        for invited in of_kind(journal, e.InvitationAnswered)
+        for invited in journal.of_kind(e.InvitationAnswered)
         if not invited.trusted
     }
 
@@ -96,10 +94,10 @@ def _asked_by_strangers(evidence: Evidence) -> set[tuple[str, str]]:
 def _referees(evidence: Evidence) -> Mapping[str, set[str]]:
     """All referees that ever got a match, by match."""
     referees: dict[str, set[str]] = {}
-    for assigned in of_kind(evidence.manager, e.MatchAssigned):
+    for assigned in evidence.manager.of_kind(e.MatchAssigned):
         referees.setdefault(assigned.match_id, set()).add(assigned.referee_id)
     for referee, journal in evidence.referees.items():
-        for match in of_kind(journal, e.MatchTaken):
+        for match in journal.of_kind(e.MatchTaken):
             referees.setdefault(match.match_id, set()).add(referee)
     return referees
 
@@ -123,7 +121,7 @@ def undecided_unobservable(evidence: Evidence) -> str | None:
     reason = no_manager_journal(evidence)
     if reason is not None:
         return reason
-    referees = {result.referee_id for result in of_kind(evidence.manager, e.ResultAccepted)}
+    referees = {result.referee_id for result in evidence.manager.of_kind(e.ResultAccepted)}
     missing = sorted(referee for referee in referees if not evidence.referees.get(referee))
     if missing:
         return f"there is no journal of {', '.join(missing)}"
@@ -133,7 +131,7 @@ def undecided_unobservable(evidence: Evidence) -> str | None:
 def _results(evidence: Evidence) -> Iterator[Breach]:
     """Every result of the manager was decided by its referee, and no impostor decided any."""
     impostors = evidence.simulator.impostors or ()
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         referee = result.referee_id
         # An impostor's result is wrong even if its own journal has it.
         if referee in impostors:
@@ -148,7 +146,7 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
         if referee in evidence.simulator.dishonest and word_of(evidence.manager, result) != "proven":
             # Its word is all there is, and nobody calls it more than that.
             continue
-        decisions = log_of(journal).once(_decisions).get(attempt_of(result), ())
+        decisions = journal.once(_decisions).get(attempt_of(result), ())
         if not any(_is_same(decided, result) for decided in decisions):
             yield Breach(f"{result.match_id} counts as {referee} did not decide it", event_at("manager", place))
 
@@ -156,7 +154,7 @@ def _results(evidence: Evidence) -> Iterator[Breach]:
 def _decisions(journal: EventLog) -> Mapping[Attempt, Sequence[e.MatchDecided]]:
     """A referee's decisions by attempt."""
     decisions: dict[Attempt, list[e.MatchDecided]] = {}
-    for decided in of_kind(journal, e.MatchDecided):
+    for decided in journal.of_kind(e.MatchDecided):
         decisions.setdefault(attempt_of(decided), []).append(decided)
     return decisions
 
@@ -169,13 +167,13 @@ def _by_address(evidence: Evidence, result: e.ResultAccepted, where: str) -> Ite
             f"{result.match_id} counts by an address in a league that trusts tokens only",
             where,
         )
-    arrivals = [(event.agent_id, event.origin) for event in of_kind(evidence.manager, e.AgentRegistered)]
-    arrivals += [(event.agent_id, event.origin) for event in of_kind(evidence.manager, e.AgentMoved)]
+    arrivals = [(event.agent_id, event.origin) for event in evidence.manager.of_kind(e.AgentRegistered)]
+    arrivals += [(event.agent_id, event.origin) for event in evidence.manager.of_kind(e.AgentMoved)]
     homes = {origin for agent_id, origin in arrivals if agent_id == result.referee_id}
     # Journals of 0.3.0 do not say where the report came from.
     if result.origin and not any(is_one_machine(result.origin, home) for home in homes):
         yield Breach(f"{result.match_id} counts by an address that is not its referee's", where)
-    for earlier in of_kind(evidence.manager, e.ResultAccepted):
+    for earlier in evidence.manager.of_kind(e.ResultAccepted):
         is_proven = earlier.referee_id == result.referee_id and not earlier.origin
         if is_proven and earlier.at < result.at:
             yield Breach(
@@ -189,11 +187,11 @@ def _unsigned(evidence: Evidence) -> Iterator[Breach]:
     signed = {
         (choice.match_id, choice.attempt, player, choice.turn): choice
         for player, journal in evidence.players.items()
-        for choice in of_kind(journal, e.ChoiceGiven)
+        for choice in journal.of_kind(e.ChoiceGiven)
     }
     game = game_of(evidence.manager)
     schedule = schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         if not evidence.players or word_of(evidence.manager, result) != "proven":
             continue
         for turn, step in enumerate(choices_of(result, game, schedule), start=1):
@@ -210,12 +208,12 @@ def _unseen_losses(evidence: Evidence) -> Iterator[Breach]:
     """No loss is the manager's that only the referee saw: the manager could not reach the player either, when it was
     asked. A referee that asks before a loss has asked about this one."""
     manager = evidence.manager
-    questions = list(of_kind(manager, e.LossAllowed))
+    questions = list(manager.of_kind(e.LossAllowed))
     asked_about = {(attempt_of(loss), loss.player_id) for loss in questions}
     gone = {(attempt_of(loss), loss.player_id) for loss in questions if loss.reached is False}
     schedule = schedule_of(manager)
     asking: set[str] = set()
-    for place, event in places(manager, e.AgentRegistered, e.TokenRenewed, e.ResultAccepted):
+    for place, event in manager.places(e.AgentRegistered, e.TokenRenewed, e.ResultAccepted):
         if isinstance(event, e.AgentRegistered | e.TokenRenewed):
             # A referee may register anew in another way.
             asking.discard(event.agent_id)
@@ -248,7 +246,7 @@ def _moves(evidence: Evidence) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
         if not evidence.is_recorded(referee):
             continue
-        for place, move in places(journal, e.MoveMade):
+        for place, move in journal.places(e.MoveMade):
             answers = statements.get((move.player_id, move.match_id), ())
             # Nobody knows who sent a choice that counts by an address: the operator accepts that.
             if not move.by_address and not any(_names(answer.content, move.choice) for answer in answers):
@@ -279,10 +277,10 @@ def _endings(evidence: Evidence) -> Iterator[Breach]:
     decisions = {
         (event.match_id, event.status, event.winner)
         for journal in evidence.referees.values()
-        for event in of_kind(journal, e.MatchDecided)
+        for event in journal.of_kind(e.MatchDecided)
     }
     for player, journal in evidence.players.items():
-        for place, ended in places(journal, e.GameEnded):
+        for place, ended in journal.places(e.GameEnded):
             # Without the journal of its referee, a result may be right all the same.
             is_known = evidence.referees.get(ended.referee_id) or evidence.simulator.impostors is not None
             decision = (ended.match_id, ended.status, ended.winner)

@@ -9,7 +9,6 @@ from collections.abc import (
     Hashable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from operator import attrgetter
 from typing import NamedTuple
@@ -19,12 +18,10 @@ from league.features.audit.promises.grounds.event_history import (
     attempt_in,
     inner,
     members,
-    of_kind,
-    places,
     text,
     whole,
 )
-from league.features.audit.promises.grounds.event_log import Attempt
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.features.audit.promises.grounds.promise_findings import Breach, call_at, event_at, no_traffic
 from league.features.audit.promises.results import is_readable, winner_in
@@ -66,7 +63,7 @@ def _accepted_registrations(evidence: Evidence) -> Iterator[tuple[RecordedCall, 
 
 
 def _lost_members(evidence: Evidence) -> Iterator[Breach]:
-    agents = {event.agent_id for event in of_kind(evidence.manager, e.AgentRegistered)}
+    agents = {event.agent_id for event in evidence.manager.of_kind(e.AgentRegistered)}
     for call, agent_id in _accepted_registrations(evidence):
         if agent_id not in agents:
             yield Breach(
@@ -90,7 +87,7 @@ def _lost_results(evidence: Evidence) -> Iterator[Breach]:
         return
     referees = members(evidence.manager, "referee")
     stored: set[_Report] = set()
-    for result in of_kind(evidence.manager, e.ResultAccepted):
+    for result in evidence.manager.of_kind(e.ResultAccepted):
         for attempt in (None, result.attempt):
             stored.add(_Report(result.match_id, result.referee_id, attempt, result.winner))
     for call in reports:
@@ -132,18 +129,18 @@ def reused(evidence: Evidence) -> Iterator[Breach]:
     yield from _reused_conversations(evidence)
 
 
-def _reused_match_ids(manager: Sequence[e.Event]) -> Iterator[Breach]:
+def _reused_match_ids(manager: EventLog) -> Iterator[Breach]:
     ids: Counter[str] = Counter()
-    for place, schedule in places(manager, e.ScheduleMade):
+    for place, schedule in manager.places(e.ScheduleMade):
         ids.update(pairing.match_id for pairings in schedule.rounds for pairing in pairings)
         for match_id, times in ids.items():
             if times > 1:
                 yield Breach(f"{times} matches are called {match_id}", event_at("manager", place))
 
 
-def _reused_attempts(manager: Sequence[e.Event]) -> Iterator[Breach]:
+def _reused_attempts(manager: EventLog) -> Iterator[Breach]:
     attempts: dict[str, int] = {}
-    for place, lease in places(manager, e.MatchAssigned):
+    for place, lease in manager.places(e.MatchAssigned):
         if lease.attempt <= attempts.get(lease.match_id, 0):
             yield Breach(
                 f"attempt {lease.attempt} of {lease.match_id} came again",
@@ -155,7 +152,7 @@ def _reused_attempts(manager: Sequence[e.Event]) -> Iterator[Breach]:
 def _reused_agent_ids(evidence: Evidence) -> Iterator[Breach]:
     """No id goes to agents at two endpoints, unless the agent proved that it moved."""
     endpoints: dict[str, object] = {}
-    moves = {(moved.agent_id, moved.endpoint) for moved in of_kind(evidence.manager, e.AgentMoved)}
+    moves = {(moved.agent_id, moved.endpoint) for moved in evidence.manager.of_kind(e.AgentMoved)}
     for call, agent_id in _accepted_registrations(evidence):
         meta = inner(call.message, "player_meta") or inner(call.message, "referee_meta")
         endpoint = text(meta, "contact_endpoint")
@@ -238,12 +235,12 @@ def changed_twice(evidence: Evidence) -> Iterator[Breach]:
 
 def _repeated(
     name: str,
-    journal: Sequence[e.Event],
+    journal: EventLog,
     once: Mapping[type[e.Event], Key],
     label: str,
 ) -> Iterator[Breach]:
     earlier: set[Hashable] = set()
-    for place, event in places(journal, *once):
+    for place, event in journal.places(*once):
         kind = type(event)
         key = once[kind](event)
         if key is None:
@@ -258,14 +255,14 @@ def _repeated(
 
 def _chosen_twice(
     name: str,
-    journal: Sequence[e.Event],
+    journal: EventLog,
 ) -> Iterator[Breach]:
     """A player chooses once in a turn, and once more for each choice that was rejected. What it chose for somebody who
     could not prove to be the referee does not bind it to the one who can."""
     rejections: Counter[Hashable] = Counter()
     choices: Counter[Hashable] = Counter()
     is_trusted: dict[Hashable, bool] = {}
-    for place, event in places(journal, e.InvitationAnswered, e.ChoiceRefused, e.ChoiceGiven):
+    for place, event in journal.places(e.InvitationAnswered, e.ChoiceRefused, e.ChoiceGiven):
         if isinstance(event, e.InvitationAnswered):
             is_trusted[event.match_id, event.referee_id] = event.trusted
         if not isinstance(event, e.ChoiceRefused | e.ChoiceGiven):
@@ -285,11 +282,11 @@ def _chosen_twice(
 
 def _ended_twice(
     name: str,
-    journal: Sequence[e.Event],
+    journal: EventLog,
 ) -> Iterator[Breach]:
     """A league ends once, and once more if a match was played again: here, or elsewhere with another statement."""
     last_end: tuple[str, int | None, int | None, str] | None = None
-    for place, event in places(journal, e.LeagueEnded, e.MatchTaken, e.InvitationAnswered):
+    for place, event in journal.places(e.LeagueEnded, e.MatchTaken, e.InvitationAnswered):
         if isinstance(event, e.LeagueEnded):
             end = (event.champion, event.rank, event.points, event.signature)
             if end == last_end:

@@ -12,7 +12,6 @@ from league import events as e
 from league.features.audit.promises.grounds.event_history import (
     game_of,
     inner,
-    places,
     settings_of,
     text,
     whole,
@@ -48,7 +47,7 @@ def unobservable(evidence: Evidence) -> str | None:
 def _seeds_used_twice(evidence: Evidence) -> Iterator[Breach]:
     seeds: dict[str, Attempt] = {}
     for referee, journal in evidence.referees.items():
-        for place, match in places(journal, e.MatchTaken):
+        for place, match in journal.places(e.MatchTaken):
             attempt = attempt_of(match)
             first = seeds.setdefault(match.seed, attempt)
             if first != attempt:
@@ -65,7 +64,7 @@ def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
         return
     drawn: set[Attempt] = set()
     for referee, journal in evidence.referees.items():
-        for place, event in places(journal, e.NumberDrawn):
+        for place, event in journal.places(e.NumberDrawn):
             attempt = attempt_of(event)
             if attempt in drawn:
                 yield Breach(f"{_name(attempt)} has a second number", event_at(referee, place))
@@ -88,7 +87,7 @@ def _begun_anew(evidence: Evidence) -> Iterator[Breach]:
         # Choices follow: a match that is lost after its draw is played again.
         return
     released: set[str] = set()
-    for place, event in places(evidence.manager, e.DrawReleased, e.ResultVoided, e.MatchAssigned):
+    for place, event in evidence.manager.places(e.DrawReleased, e.ResultVoided, e.MatchAssigned):
         if isinstance(event, e.DrawReleased):
             released.add(event.match_id)
         elif isinstance(event, e.ResultVoided):
@@ -106,11 +105,11 @@ def _name(attempt: Attempt) -> str:
 
 def _journalled(evidence: Evidence) -> Iterator[_Draw]:
     for referee, journal in evidence.referees.items():
-        for place, taken in places(journal, e.MatchTaken):
+        for place, taken in journal.places(e.MatchTaken):
             yield _Draw(attempt_of(taken), event_at(referee, place), {"seed": taken.seed})
-        for place, decided in places(journal, e.MatchDecided):
+        for place, decided in journal.places(e.MatchDecided):
             yield _draw(attempt_of(decided), event_at(referee, place), decided.details)
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         # A dishonest referee may report any draw, but only by its word.
         is_dishonest = result.referee_id in evidence.simulator.dishonest
         if is_dishonest and word_of(evidence.manager, result) != "proven":

@@ -13,7 +13,6 @@ from league.features.audit.promises.grounds.event_history import (
     has_technical_loss,
     inner,
     is_handed_in,
-    places,
     schedule_of,
     text,
     whole,
@@ -37,7 +36,7 @@ def more_than_one(evidence: Evidence) -> Iterator[Breach]:
     is_over = False
     is_closed = False
     ends = (e.LeagueFinished, e.LeagueReopened, e.OrderCarriedOut)
-    for place, event in places(evidence.manager, *TABLE_CHANGES, *ends):
+    for place, event in evidence.manager.places(*TABLE_CHANGES, *ends):
         if isinstance(event, Result):
             if event.match_id in in_force:
                 first = event_at("manager", in_force[event.match_id])
@@ -204,7 +203,7 @@ def losers_without_fault(evidence: Evidence) -> Iterator[Breach]:
     if evidence.simulator.faulted is None:
         return
     schedule = schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         slot = schedule.get(result.match_id)
         # Nobody knows who reported a result that counts by an address: the operator accepts that. A dishonest referee
         # may let anybody lose; promise 21 tells whether that is called by its right name.

@@ -19,8 +19,6 @@ from league.features.audit.promises.grounds.event_history import (
     Slot,
     is_introduction,
     members,
-    of_kind,
-    places,
     schedule_of,
     tables_of,
     whole,
@@ -48,7 +46,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
     if evidence.traffic is None:
         return
     yield from _completed_after_standings(evidence)
-    decisions = sorted(event.at for event in of_kind(evidence.manager, *DECISIONS))
+    decisions = sorted(event.at for event in evidence.manager.of_kind(*DECISIONS))
     for calls in _sent_to_players(evidence):
         yield from _in_order(calls)
         yield from _one_after_another(evidence, calls, decisions)
@@ -234,7 +232,7 @@ def _completed_after_standings(evidence: Evidence) -> Iterator[Breach]:
     tables = tables_of(evidence.manager)
     players = members(evidence.manager, "player")
     final_prefixes: dict[int, int] = {}
-    for place, event in places(evidence.manager, e.RoundFinished):
+    for place, event in evidence.manager.places(e.RoundFinished):
         final_prefixes.setdefault(event.round_id, tables.upto(place))
     newest_told = _NewestTold(evidence)
     for node, calls in _by_receiver(evidence.from_manager("ROUND_COMPLETED")).items():
@@ -272,7 +270,7 @@ class _NewestTold:
 
 
 def _completed_once(evidence: Evidence) -> Iterator[Breach]:
-    ends = [event.at for event in of_kind(evidence.manager, e.LeagueFinished)]
+    ends = [event.at for event in evidence.manager.of_kind(e.LeagueFinished)]
     # Without an end, every call comes too early.
     finished_at = min(ends, default=math.inf)
     for calls in _by_receiver(evidence.from_manager("LEAGUE_COMPLETED")).values():
@@ -303,7 +301,7 @@ def _may_say_again(evidence: Evidence, earlier: RecordedCall, later: RecordedCal
             return True
     if any(earlier.sent_at <= at <= later.sent_at for at in evidence.restarts):
         return True
-    for event in of_kind(evidence.manager, e.LeagueReopened):
+    for event in evidence.manager.of_kind(e.LeagueReopened):
         # What was decided before the reopening may leave the process a little later.
         if earlier.sent_at - ON_ITS_WAY_S <= event.at <= later.sent_at:
             return True

@@ -7,7 +7,7 @@ The schedule in the manager's journal is judged first. Then everything that agen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
@@ -17,14 +17,13 @@ from league.features.audit.promises.grounds.event_history import (
     is_introduction,
     members,
     objects,
-    of_kind,
     orders,
-    places,
     schedule_of,
     settings_of,
     text,
     whole,
 )
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -36,13 +35,13 @@ from league.features.audit.promises.grounds.promise_findings import (
 
 def breaches(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
-    first = next(places(evidence.manager, e.ScheduleMade), None)
+    first = next(evidence.manager.places(e.ScheduleMade), None)
     if settings is None or first is None:
         return
     place, schedule = first
     where = event_at("manager", place)
     yield from breaches_at(where, _rounds(schedule))
-    yield from breaches_at(where, _pairs(schedule, settings, _entrants(evidence.manager[:place])))
+    yield from breaches_at(where, _pairs(schedule, settings, _entrants(EventLog(evidence.manager[:place]))))
     yield from _late(evidence.manager, settings, place)
     slots = schedule_of(evidence.manager)
     yield from _taken(evidence, slots)
@@ -52,7 +51,7 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
 
 
 def unobservable(evidence: Evidence) -> str | None:
-    if next(places(evidence.manager, e.ScheduleMade), None) is None:
+    if next(evidence.manager.places(e.ScheduleMade), None) is None:
         return "there is no schedule yet"
     return None
 
@@ -68,7 +67,7 @@ class _Entrants(NamedTuple):
         return self.players - self.withdrawn
 
 
-def _entrants(before: Sequence[e.Event]) -> _Entrants:
+def _entrants(before: EventLog) -> _Entrants:
     withdrawn = {event.target for event in orders(before, "withdraw")}
     return _Entrants(members(before, "player"), withdrawn)
 
@@ -122,23 +121,23 @@ def _pairs(
 
 
 def _late(
-    manager: Sequence[e.Event],
+    manager: EventLog,
     settings: e.LeagueSettings,
     start: int,
 ) -> Iterator[Breach]:
     """Late players play everybody else in extra rounds, and nobody else plays in those."""
-    extras = list(places(manager, e.ScheduleMade))[1:]
+    extras = list(manager.places(e.ScheduleMade))[1:]
     if settings.late != "admit":
         for place, _ in extras:
             yield Breach("extra rounds, and late players are refused", event_at("manager", place))
         return
     # Everybody who registered after the first schedule was made.
-    late = members(manager[start:], "player")
+    late = members(EventLog(manager[start:]), "player")
     legs = 2 if settings.double else 1
     scheduled: set[str] = set()
     for place, extra in extras:
         where = event_at("manager", place)
-        entrants = _entrants(manager[:place])
+        entrants = _entrants(EventLog(manager[:place]))
         new = (entrants.players & late) - scheduled
         scheduled |= new
         meetings = _meetings(extra)
@@ -152,8 +151,8 @@ def _late(
                 )
         # An extra round, too, has nobody twice.
         yield from breaches_at(where, _rounds(extra))
-    for place, _ in places(manager, e.LeagueFinished):
-        entrants = _entrants(manager[:place])
+    for place, _ in manager.places(e.LeagueFinished):
+        entrants = _entrants(EventLog(manager[:place]))
         for player in sorted((entrants.active & late) - scheduled):
             yield Breach(
                 f"{player} came late and never got its matches",
@@ -170,7 +169,7 @@ def _announced(
     slots: Mapping[str, Slot],
 ) -> Iterator[Breach]:
     referees = members(evidence.manager, "referee")
-    walkovers = {event.match_id for event in of_kind(evidence.manager, e.WalkoverDecided)}
+    walkovers = {event.match_id for event in evidence.manager.of_kind(e.WalkoverDecided)}
     rounds: dict[int, set[Slot]] = {}
     for slot in slots.values():
         rounds.setdefault(slot.round_id, set()).add(slot)
@@ -219,7 +218,7 @@ def _taken(
     slots: Mapping[str, Slot],
 ) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
-        for place, match in places(journal, e.MatchTaken):
+        for place, match in journal.places(e.MatchTaken):
             if slots.get(match.match_id) != Slot(match.round_id, match.match_id, match.players):
                 yield Breach(
                     f"{match.match_id} was taken as the schedule does not have it",

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from league import events as e
-from league.features.audit.promises.grounds.event_history import Statement, inner, of_kind, text, whole
-from league.features.audit.promises.grounds.event_log import Attempt, attempt_of
+from league.features.audit.promises.grounds.event_history import Statement, inner, text, whole
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import Breach, call_at, no_referee_traffic
 from league.features.audit.promises.grounds.rules import SIMULTANEOUS
@@ -46,13 +46,13 @@ def breaches(evidence: Evidence) -> Iterator[Breach]:
 unobservable = no_referee_traffic
 
 
-def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
+def secrets_of(journal: EventLog) -> Iterator[Secret]:
     """The secrets in a referee's journal.
 
     A choice is secret until the other player of its turn has chosen, or lost by a fault. There are no secrets in games
     in which players take turns.
     """
-    assignments = of_kind(journal, e.MatchTaken)
+    assignments = journal.of_kind(e.MatchTaken)
     games = {attempt_of(assignment): assignment.game_type for assignment in assignments}
     # When each player of a turn had chosen or failed.
     turns: dict[tuple[Attempt, int], dict[str, float]] = {}
@@ -62,7 +62,7 @@ def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
             turn = turns.setdefault((attempt_of(event), event.turn), {})
             # If the clock was set back after it, the event happened at the latest when the new count began.
             turn.setdefault(event.player_id, min(event.at, earliest_later[place]))
-    for move in of_kind(journal, e.MoveMade):
+    for move in journal.of_kind(e.MoveMade):
         attempt = attempt_of(move)
         times = dict(turns[attempt, move.turn])
         del times[move.player_id]
@@ -71,7 +71,7 @@ def secrets_of(journal: Sequence[e.Event]) -> Iterator[Secret]:
             yield Secret(attempt, move.player_id, move.choice, move.at, until)
 
 
-def _earliest_later(journal: Sequence[e.Event]) -> list[float]:
+def _earliest_later(journal: EventLog) -> list[float]:
     """For each event, the earliest time of those behind it."""
     earliest = float("inf")
     times = []

@@ -10,15 +10,14 @@ from league import events as e
 from league.features.audit.promises.grounds.event_history import (
     inner,
     objects,
-    of_kind,
     outcome_of,
-    places,
     schedule_of,
     settings_of,
     tables_of,
     text,
     whole,
 )
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import SAME_MOMENT_S, Evidence, Object, RecordedCall
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -213,7 +212,7 @@ class _TableCheck:
 
     def champions(self, finals: Sequence[SentTable]) -> Iterator[Breach]:
         """At each end all results are in, and the first player of the table is the champion."""
-        ends = list(places(self._evidence.manager, e.LeagueFinished))
+        ends = list(self._evidence.manager.places(e.LeagueFinished))
         since = -math.inf
         for number, (place, finished) in enumerate(ends, start=1):
             # An end holds until the league is finished once more.
@@ -233,7 +232,7 @@ class _TableCheck:
         last_prefix = self._tables.upto(place)
         rows = self._tables.rows
         if last_prefix < self._tables.newest:
-            rows = tables_of(self._evidence.manager[:place]).rows
+            rows = tables_of(EventLog(self._evidence.manager[:place])).rows
         order = self._order(list(rows.values()), last_prefix)
         champion = rows[order[0]]
         if finished.champion != champion.player_id:
@@ -257,7 +256,7 @@ def _receiver(call: RecordedCall) -> str:
 
 def _versions(evidence: Evidence) -> Iterator[Breach]:
     """The version of a table falls only when a result was voided."""
-    voids = [event.at for event in of_kind(evidence.manager, e.ResultVoided)]
+    voids = [event.at for event in evidence.manager.of_kind(e.ResultVoided)]
     last_tables: dict[str, SentTable] = {}
     for table in updates_in(evidence):
         earlier = last_tables.get(table.call.receiver_node)
@@ -278,7 +277,7 @@ def _versions(evidence: Evidence) -> Iterator[Breach]:
 
 def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
     schedule = schedule_of(evidence.manager)
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         slot = schedule.get(result.match_id)
         # Promise 4 says which side won; here the points only have to be shared in a legal way.
         shares = sorted(result.points.values())
@@ -288,7 +287,7 @@ def wrong_sums(evidence: Evidence) -> Iterator[Breach]:
         # A result may only give points to its two players.
         if not is_legal or (slot and set(result.points) != set(slot.players)):
             yield Breach(f"{result.match_id} gives {result.points}", event_at("manager", place))
-    by_margin = any(result.by_margin for result in of_kind(evidence.manager, e.ResultAccepted))
+    by_margin = any(result.by_margin for result in evidence.manager.of_kind(e.ResultAccepted))
     wrong: dict[int, Sequence[str]] = {}
     for table in (*updates_in(evidence), *evidence.once(_answers), *evidence.once(_finals)):
         name = table.table.name

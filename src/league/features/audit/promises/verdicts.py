@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from league import events as e
@@ -10,15 +10,13 @@ from league.features.audit.promises.grounds.event_history import (
     attempt_in,
     by_attempt,
     inner,
-    of_kind,
     outcome_of,
-    places,
     schedule_of,
     settings_of,
     text,
     whole,
 )
-from league.features.audit.promises.grounds.event_log import Attempt, attempt_of, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence, Object
 from league.features.audit.promises.grounds.promise_findings import (
     Breach,
@@ -67,7 +65,7 @@ def _stored(evidence: Evidence) -> Iterator[Breach]:
         return
     schedule = schedule_of(evidence.manager)
     game = None if settings.game_type in WRITTEN_TWICE else registry.find(settings.game_type)
-    for place, result in places(evidence.manager, e.ResultAccepted):
+    for place, result in evidence.manager.places(e.ResultAccepted):
         slot = schedule.get(result.match_id)
         if slot is None:
             continue
@@ -259,7 +257,7 @@ class _PlayedMatch:
 
 def _decided(
     referee: str,
-    journal: Sequence[e.Event],
+    journal: EventLog,
 ) -> Iterator[Breach]:
     matches: dict[Attempt, _PlayedMatch] = {}
     for place, event in enumerate(journal):
@@ -293,7 +291,7 @@ def _game_overs(evidence: Evidence) -> Iterator[Breach]:
     for referee, journal in evidence.referees.items():
         if not journal:
             continue
-        decisions = log_of(journal).by_attempt(e.MatchDecided)
+        decisions = journal.by_attempt(e.MatchDecided)
         for call in evidence.sent("GAME_OVER", referee):
             result = inner(call.message, "game_result")
             attempt = Attempt(text(call.message, "match_id") or "", whole(result, "attempt") or 0)
@@ -323,7 +321,7 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
         return
     assignments = by_attempt(evidence, e.MatchTaken)
     revealed = {
-        attempt_of(result): text(result.details, "draw_seed") for result in of_kind(evidence.manager, e.ResultAccepted)
+        attempt_of(result): text(result.details, "draw_seed") for result in evidence.manager.of_kind(e.ResultAccepted)
     }
     for call in evidence.calls.get("GAME_INVITATION", ()):
         attempt = attempt_in(call.message)

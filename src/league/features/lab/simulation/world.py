@@ -31,6 +31,7 @@ from league.events import (
     ScheduleMade,
     TokenTakenUp,
 )
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import Evidence, SimulatorFacts
 from league.features.lab.simulation.agenda import EPOCH, Agenda
 from league.features.lab.simulation.faults import CrashPoint, Faults
@@ -292,9 +293,9 @@ class World:
         agents = {node.name: ids[node.endpoint] for node in self.nodes.values() if node.endpoint in ids}
         agents[self.manager.name] = MANAGER
         return Evidence(
-            manager=history,
-            referees={agents[node.name]: node.history for node in self.referees if node.name in agents},
-            players={agents[node.name]: node.history for node in self.players if node.name in agents},
+            manager=EventLog(history),
+            referees={agents[node.name]: EventLog(node.history) for node in self.referees if node.name in agents},
+            players={agents[node.name]: EventLog(node.history) for node in self.players if node.name in agents},
             agents=agents,
             traffic=self.network.traffic(self.agenda.now),
             finished=self.league.is_finished,

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from league import events as e
-from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of, log_of
+from league.features.audit.promises.grounds.event_log import Attempt, EventLog, attempt_of
 from league.features.audit.promises.grounds.evidence import Evidence, Object, RecordedCall
 from league.features.audit.promises.grounds.rules import MatchOutcome, Players, Row, first_row
 from league.games import registry
@@ -19,47 +19,31 @@ Result = e.ResultAccepted | e.WalkoverDecided
 TABLE_CHANGES = (e.ResultAccepted, e.WalkoverDecided, e.ResultVoided)
 Choices = Mapping[str, object]
 """The choices of one turn, by player."""
-Some = TypeVar("Some", bound=e.Event)
-Other = TypeVar("Other", bound=e.Event)
 InMatch = TypeVar("InMatch", e.MatchTaken, e.MatchDecided)
 
 
-def places(
-    events: Sequence[e.Event],
-    kind: type[Some],
-    *others: type[Other],
-) -> Iterator[tuple[int, Some | Other]]:
-    """The events of these kinds in order, with their positions."""
-    return log_of(events).places(kind, *others)
-
-
-def of_kind(events: Sequence[e.Event], kind: type[Some], *others: type[Other]) -> Iterator[Some | Other]:
-    """The events of these kinds, in order."""
-    return log_of(events).of_kind(kind, *others)
-
-
-def orders(events: Sequence[e.Event], order: str) -> Iterator[e.OrderCarriedOut]:
+def orders(events: EventLog, order: str) -> Iterator[e.OrderCarriedOut]:
     """The orders of this name that were carried out."""
-    return (event for event in of_kind(events, e.OrderCarriedOut) if event.order == order)
+    return (event for event in events.of_kind(e.OrderCarriedOut) if event.order == order)
 
 
 def members(
-    events: Sequence[e.Event],
+    events: EventLog,
     role: str,
 ) -> set[str]:
     """The ids of all players, or of all referees, that registered."""
-    return {event.agent_id for event in of_kind(events, e.AgentRegistered) if event.role == role}
+    return {event.agent_id for event in events.of_kind(e.AgentRegistered) if event.role == role}
 
 
-def word_of(manager: Sequence[e.Event], result: e.ResultAccepted) -> str:
+def word_of(manager: EventLog, result: e.ResultAccepted) -> str:
     """What the manager says that a result rests on; the referee's word as long as it says nothing."""
-    judged = log_of(manager).by_attempt(e.ResultJudged).get(attempt_of(result))
+    judged = manager.by_attempt(e.ResultJudged).get(attempt_of(result))
     return judged.evidence if judged else "by_referee"
 
 
-def is_handed_in(manager: Sequence[e.Event], result: e.ResultAccepted) -> bool:
+def is_handed_in(manager: EventLog, result: e.ResultAccepted) -> bool:
     """True if a result says what its referee handed in before the draw: the manager may have decided it."""
-    released = log_of(manager).by_attempt(e.DrawReleased).get(attempt_of(result))
+    released = manager.by_attempt(e.DrawReleased).get(attempt_of(result))
     if released is None:
         return False
     handed_in = {**released.handed_in, "draw_seed": released.draw_seed, "draw_share": released.draw_share}
@@ -73,23 +57,23 @@ def by_attempt(
     """The events of one kind in the journals of all referees, by attempt."""
     events: dict[Attempt, InMatch] = {}
     for journal in evidence.referees.values():
-        events |= log_of(journal).by_attempt(kind)
+        events |= journal.by_attempt(kind)
     return events
 
 
-def in_force(manager: Sequence[e.Event]) -> list[e.ResultAccepted]:
+def in_force(manager: EventLog) -> list[e.ResultAccepted]:
     """The reported results that count at the end."""
     return [result for result in decided(manager) if isinstance(result, e.ResultAccepted)]
 
 
-def decided(manager: Sequence[e.Event]) -> Sequence[Result]:
+def decided(manager: EventLog) -> Sequence[Result]:
     """The results that count at the end, one for each match that has one."""
-    return log_of(manager).once(_decided)
+    return manager.once(_decided)
 
 
 def _decided(manager: EventLog) -> Sequence[Result]:
     results: dict[str, Result] = {}
-    for event in of_kind(manager, *TABLE_CHANGES):
+    for event in manager.of_kind(*TABLE_CHANGES):
         if isinstance(event, e.ResultVoided):
             results.pop(event.match_id, None)
         elif isinstance(event, Result):
@@ -97,14 +81,14 @@ def _decided(manager: EventLog) -> Sequence[Result]:
     return list(results.values())
 
 
-def is_over(manager: Sequence[e.Event]) -> bool:
+def is_over(manager: EventLog) -> bool:
     """Whether the league has ended, and was not reopened since."""
-    last_end = max((place for place, _ in places(manager, e.LeagueFinished)), default=-1)
-    last_reopening = max((place for place, _ in places(manager, e.LeagueReopened)), default=-1)
+    last_end = max((place for place, _ in manager.places(e.LeagueFinished)), default=-1)
+    last_reopening = max((place for place, _ in manager.places(e.LeagueReopened)), default=-1)
     return last_end > last_reopening
 
 
-def game_of(manager: Sequence[e.Event]) -> Game | None:
+def game_of(manager: EventLog) -> Game | None:
     """The game of a league; None if it is not installed here."""
     settings = settings_of(manager)
     return registry.find(settings.game_type) if settings else None
@@ -118,13 +102,13 @@ def choices_of(result: e.ResultAccepted, game: Game | None, schedule: Mapping[st
     return reported_choices(game.rules, result.details, slot.players)
 
 
-def has_technical_loss(manager: Sequence[e.Event]) -> bool:
-    return any(result.status == "TECHNICAL_LOSS" for result in of_kind(manager, e.ResultAccepted))
+def has_technical_loss(manager: EventLog) -> bool:
+    return any(result.status == "TECHNICAL_LOSS" for result in manager.of_kind(e.ResultAccepted))
 
 
-def settings_of(manager: Sequence[e.Event]) -> e.LeagueSettings | None:
+def settings_of(manager: EventLog) -> e.LeagueSettings | None:
     settings = None
-    for event in of_kind(manager, e.LeagueCreated, e.SettingsChanged):
+    for event in manager.of_kind(e.LeagueCreated, e.SettingsChanged):
         if isinstance(event, e.LeagueCreated | e.SettingsChanged):
             settings = event.settings or settings
     return settings
@@ -156,13 +140,13 @@ class Slot(NamedTuple):
     players: Players
 
 
-def schedule_of(manager: Sequence[e.Event]) -> Mapping[str, Slot]:
+def schedule_of(manager: EventLog) -> Mapping[str, Slot]:
     """The scheduled matches by match id."""
-    return log_of(manager).once(_schedule)
+    return manager.once(_schedule)
 
 
 def _schedule(manager: EventLog) -> Mapping[str, Slot]:
-    rounds = [pairings for schedule in of_kind(manager, e.ScheduleMade) for pairings in schedule.rounds]
+    rounds = [pairings for schedule in manager.of_kind(e.ScheduleMade) for pairings in schedule.rounds]
     slots: dict[str, Slot] = {}
     for round_id, pairings in enumerate(rounds, start=1):
         for pairing in pairings:
@@ -182,9 +166,9 @@ def outcome_of(result: Result) -> MatchOutcome:
     return MatchOutcome(result.winner, result.status == "TECHNICAL_LOSS", score)
 
 
-def tables_of(manager: Sequence[e.Event]) -> TableHistory:
+def tables_of(manager: EventLog) -> TableHistory:
     """Every table there ever was."""
-    return log_of(manager).once(TableHistory)
+    return manager.once(TableHistory)
 
 
 class _Decision(NamedTuple):
@@ -202,7 +186,7 @@ class TableHistory:
     or of its rows' hashes, so that each prefix costs only two rows.
     """
 
-    def __init__(self, manager: Sequence[e.Event]) -> None:
+    def __init__(self, manager: EventLog) -> None:
         self.schedule = schedule_of(manager)
         self.rows: dict[str, Row] = {}
         self.since: list[float] = [float("-inf")]
@@ -213,7 +197,7 @@ class TableHistory:
         self._prefixes: dict[int, list[int]] = {0: [0]}
         self._in_force: dict[str, MatchOutcome] = {}
         self._decisions: dict[frozenset[str], list[_Decision]] = {}
-        for place, event in places(manager, e.AgentRegistered, *TABLE_CHANGES):
+        for place, event in manager.places(e.AgentRegistered, *TABLE_CHANGES):
             if isinstance(event, Result):
                 self._decide(event.match_id, outcome_of(event))
             elif isinstance(event, e.ResultVoided):

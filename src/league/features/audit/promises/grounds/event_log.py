@@ -88,8 +88,3 @@ def _places_by_kind(log: EventLog) -> Mapping[type, Sequence[int]]:
     for place, event in enumerate(log):
         places.setdefault(type(event), []).append(place)
     return places
-
-
-def log_of(events: Sequence[Event]) -> EventLog:
-    """Return these events as a log; a log is returned as it is."""
-    return events if isinstance(events, EventLog) else EventLog(events)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from league.events import Event
-from league.features.audit.promises.grounds.event_log import Source, log_of
+from league.features.audit.promises.grounds.event_log import EventLog, Source
 from league.protocol.signing.tokens import MANAGER
 
 SAME_MOMENT_S = 0.001
@@ -119,9 +118,9 @@ class SimulatorFacts:
 class Evidence(Source):
     """Everything observed of one league. Journals use agent ids, traffic uses nodes."""
 
-    manager: Sequence[Event] = ()
-    referees: Mapping[str, Sequence[Event]] = field(default_factory=dict)
-    players: Mapping[str, Sequence[Event]] = field(default_factory=dict)
+    manager: EventLog = field(default_factory=EventLog)
+    referees: Mapping[str, EventLog] = field(default_factory=dict)
+    players: Mapping[str, EventLog] = field(default_factory=dict)
     agents: Mapping[str, str] = field(default_factory=dict)
     """The agent id of each node (`league_manager` for the manager); other nodes are named like their agents."""
     traffic: Sequence[RecordedCall] | None = None
@@ -136,12 +135,6 @@ class Evidence(Source):
     waiting: str | None = None
     """What the league waits for at the end, in its own words, such as WAITING_FOR_OPERATOR."""
     simulator: SimulatorFacts = field(default_factory=SimulatorFacts)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "manager", log_of(self.manager))
-        for name in ("referees", "players"):
-            journals = {agent_id: log_of(journal) for agent_id, journal in getattr(self, name).items()}
-            object.__setattr__(self, name, journals)
 
     def is_recorded(self, agent_id: str) -> bool:
         """Whether the traffic holds all calls of an agent."""

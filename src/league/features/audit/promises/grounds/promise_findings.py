@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from league.events import Event, ResultAccepted
-from league.features.audit.promises.grounds.event_log import log_of
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.audit.promises.grounds.evidence import Evidence, RecordedCall
 from league.protocol.signing.tokens import MANAGER
 
@@ -34,7 +34,7 @@ def no_referee_traffic(evidence: Evidence) -> str | None:
     """Why the matches cannot be followed letter by letter."""
     if evidence.traffic is None:
         return "the traffic was not recorded"
-    results = log_of(evidence.manager).of_kind(ResultAccepted)
+    results = evidence.manager.of_kind(ResultAccepted)
     referees = {*evidence.referees, *(result.referee_id for result in results)}
     if not referees:
         return "there is no referee's journal"
@@ -102,11 +102,11 @@ def _line(finding: PromiseFinding) -> str:
 
 
 def breaches_in(
-    manager: Sequence[Event],
+    manager: EventLog,
     judges: Mapping[type[Event], Judge],
 ) -> Iterator[Breach]:
     """The breaches in the manager's events of these kinds, judged one after the other."""
-    for position, event in log_of(manager).places(*judges):
+    for position, event in manager.places(*judges):
         for detail in judges[type(event)](event) or ():
             yield Breach(detail, event_at("manager", position))
 

@@ -18,6 +18,7 @@ from league import events as e
 from league.features.audit.contradictions import contradictions
 from league.features.audit.promises import Evidence, PromiseFinding, check
 from league.features.audit.promises.grounds.event_history import word_of
+from league.features.audit.promises.grounds.event_log import EventLog
 from league.features.lab.simulation.misconduct.rogues import OTHER
 
 Rewrite = Callable[[e.ResultAccepted, Random], e.ResultAccepted | None]
@@ -84,7 +85,7 @@ def rewritten(evidence: Evidence, place: int, rewrite: Rewrite, dice: Random) ->
         return None
     events = list(evidence.manager)
     events[place] = changed
-    return replace(evidence, manager=events)
+    return replace(evidence, manager=EventLog(events))
 
 
 def is_noticed(evidence: Evidence) -> bool:
