@@ -54,10 +54,10 @@ def examine(rows: Iterable[StoredRow | None]) -> Examination:
     group: list[StoredRow] = []
     sound = 0
     digest = b""
-    for row in rows:
+    for number, row in enumerate(rows, start=1):
         # Numbers have no gaps: a missing event is damage, even if all others can be read.
-        if row is None or row.seq != sound + len(group) + 1:
-            return Examination(sound + len(group), False, heads)
+        if row is None or row.seq != number:
+            return Examination(number - 1, False, heads)
         group.append(row)
         if not row.digest:
             continue

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from league import events as e
-from league.features.audit.journal_evidence import evidence
+from league.features.audit.journal_evidence import evidence_in, read_league
 from league.features.records.match_facts import MatchFacts, facts_of
 from league.machine import Entry
 from league.protocol.message.exchanges import Role
@@ -76,7 +76,7 @@ def test_explanations_and_promises_see_the_same_journals(tmp_path: Path) -> None
     written(tmp_path / "a.db", rig.journal, "referee")
     written(tmp_path / "b.db", [enrolled("R7")], "referee")
     written(tmp_path / "c.db", [enrolled("REFLEX")], "player")
-    seen = evidence(str(tmp_path))
+    seen = evidence_in(read_league(str(tmp_path)))
     assert set(seen.referees) == {ME, "R7"}
     assert set(seen.players) == {"REFLEX"}
     read = read_journals(str(tmp_path))
@@ -93,7 +93,7 @@ def test_a_referee_without_matches_alone_explains_nothing(tmp_path: Path) -> Non
 def test_a_folder_with_two_leagues_is_refused_by_both(tmp_path: Path) -> None:
     for name in ("one.db", "two.db"):
         written(tmp_path / name, around(Rig().given().plays()))
-    for read in (evidence, read_journals):
+    for read in (read_league, read_journals):
         with pytest.raises(JournalError, match="more than one league"):
             read(str(tmp_path))
 

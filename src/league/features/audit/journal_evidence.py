@@ -175,8 +175,3 @@ def evidence_in(journals: LeagueJournals) -> Evidence:
         finished=league.is_finished,
         waiting=league.waiting,
     )
-
-
-def evidence(location: str) -> Evidence:
-    """Read the evidence in a journal, or in all journals of a folder."""
-    return evidence_in(read_league(location))

@@ -58,7 +58,7 @@ class _League:
         self._game = game_of(manager)
         self._schedule = schedule_of(manager)
         self._assigned = manager.by_attempt(e.MatchAssigned)
-        self._manager_keys = _manager_keys(manager)
+        self._manager = manager
         self._first_drawn: dict[str, int] = {}
         for released in manager.of_kind(e.DrawReleased):
             self._first_drawn.setdefault(released.match_id, released.attempt)
@@ -101,7 +101,7 @@ class _League:
             share_commitment=self._assigned[attempt].share_commitment,
             referee_id=result.referee_id,
             first_drawn=self._first_drawn.get(result.match_id, 0),
-            manager_key=self._manager_keys.get(attempt, ""),
+            manager_key=self._manager.once(_manager_keys).get(attempt, ""),
             keys=keys,
         )
         record = self._records.get(attempt)

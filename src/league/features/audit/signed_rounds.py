@@ -19,8 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from msgspec.structs import asdict
-
 from league import events as e
 from league.features.audit.contradictions import Contradiction
 from league.features.audit.journal_evidence import LeagueJournals, ReadJournal
@@ -297,7 +295,7 @@ class _Account:
             "status": status,
             "winner": result.winner if result else None,
             "points": result.points if result else {},
-            "basis": {**asdict(basis), "unsigned": [*basis.unsigned]} if basis else None,
+            "basis": basis and {"evidence": basis.evidence, "unsigned": [*basis.unsigned], "doubt": basis.doubt},
             "details": details_digest(accepted.details) if accepted else None,
         }
 
