@@ -222,6 +222,10 @@ class Match:
             return "DRAW"
         return "DECIDE"
 
+    def asked(self, player_id: str) -> dict[str, Any]:
+        """Return how events name the question that a player is asked now (Any: ready to be spread into one)."""
+        return {**self.named, "player_id": player_id, "phase": self.phase, "turn": self.turn}
+
     def is_behind(self, seat: Seat) -> bool:
         """True if the opponent is ahead, in a game in which one can be."""
         leader = self.game.leader

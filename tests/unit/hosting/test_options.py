@@ -15,7 +15,7 @@ from league.cli.main import main
 from league.features.minds.model_options import ModelOptions
 from league.hosting.manager.managers import league_settings, size_notice
 from league.hosting.member import referees
-from league.hosting.member.members import made_up_name, numbered, numbered_id, numbered_name, wished_id
+from league.hosting.member.members import made_up_name, name_of, numbered, numbered_id, wished_id
 from league.hosting.member.referees import LARGEST_FILE, read_agents
 from league.hosting.settings import manager_options, options, player_options
 from league.hosting.settings.manager_options import ManagerOptions
@@ -458,8 +458,10 @@ def test_several_members_have_files_ids_and_names_of_their_own() -> None:
     assert [numbered_id("P09", number) for number in range(2)] == ["P09", "P10"]
     assert [numbered_id("P99", number) for number in range(2)] == ["P99", "P100"]
     assert numbered_id("", 3) == ""
-    assert [numbered_name("Owl", number, 2) for number in range(2)] == ["Owl 1", "Owl 2"]
-    assert (numbered_name("Owl", 0, 1), numbered_name("", 1, 2)) == ("Owl", "")
+    here = "http://127.0.0.1:8102/mcp"
+    assert [name_of(PlayerOptions(count=2), "Owl", "Mirror", n, here) for n in range(2)] == ["Owl 1", "Owl 2"]
+    assert name_of(PlayerOptions(), "Owl", "Mirror", 0, here) == "Owl"
+    assert name_of(PlayerOptions(count=2, id="P09"), "", "Mirror", 1, here) == "Mirror-P10"
     assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp") == "Mirror-8102"
     assert made_up_name("Mirror", "http://127.0.0.1:8102/mcp", "P02") == "Mirror-P02"
     assert made_up_name("Always even", "http://192.0.2.7:8102/mcp") == "Always-even-192.0.2.7-8102"

@@ -49,18 +49,13 @@ class KeptSecret:
         """Its name among the secrets of a journal."""
         return self.name.replace(" ", "_")
 
-    def of_manager(
-        self,
-        folder: Path,
-        stored: str | None = None,
-        tell: Callable[[str], None] = console.complain,
-    ) -> str:
-        """The manager's secret, which is `stored` in its journal if it is not new. A new one is made if there is none,
-        and `tell` is called with its place."""
-        return self.in_environment() or self.in_folder(folder, stored, tell)
+    def of_manager(self, folder: Path, tell: Callable[[str], None] = console.complain) -> str:
+        """The secret of a new manager: in the environment or, without that, in its folder."""
+        return self.in_environment() or self.in_folder(folder, None, tell)
 
     def in_folder(self, folder: Path, stored: str | None, tell: Callable[[str], None] = console.complain) -> str:
-        """Do the same without the environment."""
+        """The manager's secret, which is `stored` in its journal if it is not new. A new one is made if there is none,
+        and `tell` is called with its place."""
         path = folder / self.file
         secret = self._read(path)
         if stored is not None and secret != stored:

@@ -341,11 +341,11 @@ def wished_id(options: MemberOptions, prefix: str, number: int, endpoint: str) -
     return f"{prefix}{place:02}"
 
 
-def numbered_name(name: str, number: int, count: int) -> str:
-    """The name to register under; several members get a number behind it."""
-    if not name or count == 1:
-        return name
-    return f"{name} {number + 1}"
+def name_of(options: MemberOptions, name: str, kind: str, number: int, endpoint: str) -> str:
+    """The name to register under; several members get a number behind it. Without a name one is made up."""
+    if not name:
+        return made_up_name(kind, endpoint, numbered_id(options.id, number))
+    return name if options.count == 1 else f"{name} {number + 1}"
 
 
 def made_up_name(kind: str, endpoint: str, wished_id: str = "") -> str:

@@ -31,9 +31,7 @@ from league.hosting.author.author_news import AuthorNews, competitor
 from league.hosting.member.members import (
     HostedMember,
     MemberProcess,
-    made_up_name,
-    numbered_id,
-    numbered_name,
+    name_of,
     wished_id,
 )
 from league.hosting.narration import PLAYER
@@ -343,9 +341,8 @@ def build(
     endpoint: str,
     secrets: Mapping[str, str],
 ) -> Competitor:
-    name = numbered_name(options.name or entrant.name, number, options.count)
     meta = PlayerMeta(
-        display_name=name or made_up_name(entrant.title, endpoint, numbered_id(options.id, number)),
+        display_name=name_of(options, options.name or entrant.name, entrant.title, number, endpoint),
         version=entrant.version,
         game_types=list(_games_of(options, entrant)),
         contact_endpoint=endpoint,

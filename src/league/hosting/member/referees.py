@@ -16,9 +16,7 @@ from league.hosting.manager.kept_secrets import ENROLMENT_KEY
 from league.hosting.member.members import (
     HostedMember,
     MemberProcess,
-    made_up_name,
-    numbered_id,
-    numbered_name,
+    name_of,
     wished_id,
 )
 from league.hosting.narration import REFEREE
@@ -71,11 +69,8 @@ def build(
     secrets: Mapping[str, str],
     opening: Opening = lambda _: (),
 ) -> RefereeDesk:
-    name = numbered_name(options.name, number, options.count) or made_up_name(
-        "Referee", endpoint, numbered_id(options.id, number)
-    )
     meta = RefereeMeta(
-        display_name=name,
+        display_name=name_of(options, options.name, "Referee", number, endpoint),
         version=VERSION,
         game_types=[options.game],
         contact_endpoint=endpoint,

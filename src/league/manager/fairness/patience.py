@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -63,6 +63,11 @@ class AskedLoss(Struct, eq=False):
     def is_current(self) -> bool:
         """False if the attempt was taken away or decided while players were probed."""
         return self.match.status == "ASSIGNED" and self.match.attempt == self.asked.attempt
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """How events name it (Any: ready to be spread into one)."""
+        return {name: getattr(self.asked, name) for name in ("match_id", "attempt", "turn", "player_id", "code")}
 
     @property
     def pause(self) -> Pause | None:
@@ -264,11 +269,7 @@ class Patience(ManagerPart):
             self.context.happened(
                 MatchPaused(
                     at=now,
-                    match_id=asked.match_id,
-                    attempt=asked.attempt,
-                    turn=asked.turn,
-                    player_id=asked.player_id,
-                    code=asked.code,
+                    **question.named,
                     cause=cause,
                     why=why,
                     behind=bool(asked.behind),
@@ -282,11 +283,7 @@ class Patience(ManagerPart):
             self.context.happened(
                 LossAllowed(
                     at=now,
-                    match_id=asked.match_id,
-                    attempt=asked.attempt,
-                    turn=asked.turn,
-                    player_id=asked.player_id,
-                    code=asked.code,
+                    **question.named,
                     reached=is_reached,
                     pauses_left=OWN_PAUSES - self.context.member(asked.player_id).attendance.own_pauses,
                 )

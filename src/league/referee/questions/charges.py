@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from league.calling.delivery import Delivery, FailedAttempt, Interpretation, Reaction
 from league.events import AttemptFailed, PlayerFaulted, WrongAnswer
@@ -95,13 +95,7 @@ class Charges:
         self._awaited = referee_messages.awaited_type(match)
         self._unsent_error: Fault | None = None
         """The GAME_ERROR about a loss that the manager is asked about; it is sent when the loss is decided."""
-        self._about: dict[str, Any] = {
-            **match.named,
-            "player_id": question.player_id,
-            "phase": match.phase,
-            "turn": match.turn,
-        }
-        """How events name the question (Any: ready to be spread into one)."""
+        self._about = match.asked(question.player_id)
 
     def count_wrong(self, answer: Wrong, delivery: Delivery, now: float) -> Interpretation:
         """Count a wrong answer; the player may correct it under the same deadline, three times at most (T-09)."""

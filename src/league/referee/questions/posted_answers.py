@@ -229,10 +229,7 @@ def _note(posted: Posted, error: PeerError, context: RefereeContext, now: float)
         context.happened(
             AnswerRefused(
                 at=now,
-                **match.named,
-                player_id=player_id,
-                phase=match.phase,
-                turn=match.turn,
+                **match.asked(player_id),
                 origin=posted.origin,
                 code=error.code,
                 detail=detail,

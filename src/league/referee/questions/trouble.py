@@ -155,10 +155,7 @@ class Trouble:
         self._context.happened(
             PlayerAwaited(
                 at=now,
-                **match.named,
-                player_id=match.taken.players[self._seat],
-                phase=match.phase,
-                turn=match.turn,
+                **match.asked(match.taken.players[self._seat]),
                 code=self._code,
                 why=quotable(why),
             )
