@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from league.features.experiments.outcome.result_text import comparison_lines
+from league.features.experiments.tournament_command import add_playing_options, progress_bar
 from league.terminal import Command, add_json_option, examples, print_result
 
 EXAMPLE = examples(
@@ -23,7 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the new strategy: a built-in name, module:Class, ./file.py:Class, or the URL of a running agent",
     )
     parser.add_argument("old", metavar="OLD", help="the strategy to beat, or the URL of a running agent")
-    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
     parser.add_argument(
         "--elo0", type=float, default=0.0, metavar="ELO", help="a gain that is not worth having (default: 0)"
     )
@@ -39,22 +39,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--openings", type=int, metavar="K", help="random openings of two moves (default: 24, if the game has them)"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="repeat a comparison exactly (default: a new one)")
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="number of processes (default: one for each core if it is worth it)",
-    )
-    parser.add_argument(
-        "--move-seconds", type=float, default=30.0, metavar="S", help="time for a choice (default: 30; not on Windows)"
-    )
+    add_playing_options(parser)
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from league.features.experiments.compare import compare
-    from league.features.experiments.tournament_command import progress_bar
 
     comparison = compare(
         args.new,

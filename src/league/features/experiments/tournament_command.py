@@ -43,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the strategies: built-in names, module:Class or ./file.py:Class, separated by commas",
     )
-    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
     parser.add_argument("--meetings", type=int, default=100, metavar="N", help="matches of each pair (default: 100)")
     parser.add_argument(
         "--openings",
@@ -52,11 +51,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="begin with K random openings of two moves, each from both seats (only games in which players take turns)",
     )
+    add_playing_options(parser)
+    _configure_spreading(parser)
+    add_json_option(parser)
+
+
+def add_playing_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of everything that plays matches without servers."""
+    parser.add_argument("--game", default="even_odd", help="the game to play (default: even_odd)")
     parser.add_argument(
         "--seed",
         type=int,
         metavar="N",
-        help="repeat a tournament exactly (default: a new one each time)",
+        help="play exactly the same again (default: a new seed each time)",
     )
     parser.add_argument(
         "--jobs",
@@ -71,8 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="time for a choice, after which it is a technical loss (default: 30; not on Windows)",
     )
-    _configure_spreading(parser)
-    add_json_option(parser)
 
 
 def _configure_spreading(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from league.terminal import USAGE, Command, CommandError, add_json_option, print_result
@@ -55,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{share.name}", type=float, default=share.default, help=share.help, metavar="SHARE")
     parser.add_argument(
         "--game",
+        dest="game_type",
         default="even_odd",
         help="the game to play (default: even_odd)",
         metavar="NAME",
@@ -73,19 +75,7 @@ def run(args: argparse.Namespace) -> int:
     from league.features.lab.simulation.runs import Plan, play_many
 
     _check(args)
-    plan = Plan(
-        players=args.players,
-        referees=args.referees,
-        faults=args.faults,
-        game_type=args.game,
-        double=args.double,
-        dialects=args.dialects,
-        outages=args.outages,
-        cheats=args.cheats,
-        late=args.late,
-        trust=args.trust,
-        rogues=args.rogues,
-    )
+    plan = Plan(**{field.name: getattr(args, field.name) for field in fields(Plan)})
     seeds = range(args.seed, args.seed + args.leagues)
     started = time.monotonic()
     runs = []
@@ -107,13 +97,10 @@ def _check(args: argparse.Namespace) -> None:
 
     if args.leagues < 1 or args.players < 2 or args.referees < 1 or args.late < 0:
         raise CommandError("a simulation needs at least 1 league, 2 players and 1 referee", USAGE)
-    shares = (args.faults, args.dialects, args.outages, args.cheats, args.rogues)
-    if not all(0 <= share <= 1 for share in shares):
-        raise CommandError(
-            "--faults, --dialects, --outages, --cheats and --rogues take numbers from 0 to 1",
-            USAGE,
-        )
-    require_game(args.game)
+    for share in SHARES:
+        if not 0 <= getattr(args, share.name) <= 1:
+            raise CommandError(f"--{share.name} takes a number from 0 to 1", USAGE)
+    require_game(args.game_type)
 
 
 def _summary(runs: list[Run], seconds: float) -> dict[str, Any]:
