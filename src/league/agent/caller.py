@@ -25,8 +25,8 @@ class Caller:
     def __init__(self, client: HttpClient) -> None:
         self._client = client
         self._now = asyncio.get_running_loop().time
-        self._words = Words()
-        self._endpoints = self._words.endpoints
+        self.words = Words()
+        self._endpoints = self.words.endpoints
 
     def send(
         self,
@@ -69,7 +69,7 @@ class Caller:
         if isinstance(message, DialectProbe):
             wait *= PROBING
         deadline = self._now() + wait
-        exchange = self._words.begin(request_id, message, body, to, was_sent=first is not None)
+        exchange = self.words.begin(request_id, message, body, to, was_sent=first is not None)
         result = exchange.first if first is None else exchange.step(first)
         while isinstance(result, HttpPost):
             try:

@@ -24,16 +24,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from league.agent.probing import probe
+from league.agent.probing import probe, words_at
 from league.features.kit.driver.conventions import DOCUMENTED, FORMS, CallForm, Object
 from league.features.kit.driver.kit import Kit
 from league.features.kit.driver.messages import EVEN_ODD, number_in
 from league.features.kit.driver.record import Probe
 from league.features.kit.driver.templates import with_words
 from league.features.kit.scenarios import leading, malformed, refereeing, registering, signing
-from league.gateway.readers import tools
 from league.machine import Failure
 from league.protocol.conventions import Convention
 from league.protocol.message.exchanges import EXCHANGES
@@ -94,19 +93,27 @@ def _ping(request_id: int | str) -> Object:
 async def dialect(kit: Kit) -> None:
     """Probe the player as a manager does, and invite it in each form until one is understood. Only the requests in that
     form are judged."""
-    record = kit.record
     client = HttpClient()
     try:
-        record.findings = await probe(kit.options.target, client, PROBING_S / kit.options.time_scale)
+        await _find_form(kit, client)
     finally:
         await client.close()
+
+
+async def _find_form(kit: Kit, client: HttpClient) -> None:
+    record = kit.record
+    target = kit.options.target
+    limit_s = PROBING_S / kit.options.time_scale
+    record.findings = await probe(target, client, limit_s)
     before = record.probes
     attempts: list[_Attempt] = []
     for form in FORMS:
         kit.form = replace(form)
         record.probes = []
         if form.convention is Convention.TOOLS:
-            await _open_session(kit)
+            words = await words_at(target, client, limit_s)
+            kit.form.tools = words.tools or ()
+            kit.form.session = words.session
         await announce(kit, ORDINARY)
         invitation = await invite(kit, ORDINARY, "invitation")
         attempts.append(_Attempt(kit.form, record.probes, invitation))
@@ -121,42 +128,6 @@ async def dialect(kit: Kit) -> None:
     if best.invitation.is_answered:
         record.convention = kit.form.convention
         _learn_id(kit, best.invitation)
-
-
-async def _open_session(kit: Kit) -> None:
-    """Make the handshake of MCP before the first call of a tool; most agents do without it, and some know none."""
-    greeting = await kit.send_document("MCP: initialize", _rpc(kit, "initialize", tools.GREETING))
-    if greeting.parsed.error is None and greeting.is_readable:
-        session_id = greeting.response.reply.session
-        kit.form.session = tools.greeted(greeting.parsed.content, session_id)
-        notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        await kit.send_document("MCP: initialized", notification, proper=False)
-    await _list_tools(kit)
-    if kit.form.tools or kit.form.session.id:
-        return
-    # No tools and no session: perhaps a server of the era without a handshake.
-    session = kit.form.session
-    kit.form.session = tools.WITHOUT_HANDSHAKE
-    await _list_tools(kit)
-    if not kit.form.tools:
-        kit.form.session = session
-
-
-async def _list_tools(kit: Kit) -> None:
-    listing = tools.ToolList()
-    while listing.params is not None:
-        page = await kit.send_document("MCP: tools/list", _rpc(kit, "tools/list", listing.params))
-        listing.add(page.parsed.fields)
-    kit.form.tools = listing.tools
-
-
-def _rpc(kit: Kit, method: str, params: Mapping[str, Any]) -> Object:
-    return {
-        "jsonrpc": "2.0",
-        "id": kit.next_id(),
-        "method": method,
-        "params": kit.form.session.params(params),
-    }
 
 
 def _learn_id(kit: Kit, invitation: Probe) -> None:
