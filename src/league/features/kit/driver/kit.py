@@ -148,6 +148,28 @@ class Kit:
             probe = await self._with_posted_answer(probe)
         return self._recorded(probe)
 
+    async def send_in_any_form(
+        self,
+        label: str,
+        message: Object,
+        is_taken: Callable[[Probe], bool],
+        *,
+        likely: Convention = Convention.SPEC,
+        plain: bool = True,
+    ) -> Probe:
+        """Send a message in each form until it is taken, in a likely convention first. The agent is called so from then
+        on, and the requests that it did not understand are set aside."""
+        forms = sorted(self.forms, key=lambda form: form.convention is not likely)
+        for form in forms:
+            probe = await self.send_message(label, message, form=form, plain=plain)
+            if is_taken(probe):
+                self.form = form
+                self.record.convention = form.convention
+                break
+            if form is not forms[-1]:
+                self.record.set_aside(probe)
+        return probe
+
     async def send_document(self, label: str, document: object, proper: bool = True) -> Probe:
         """Send a JSON document that is not a message of ours."""
         return self._recorded(await self._post(label, document, proper=proper))

@@ -48,11 +48,7 @@ async def leading(kit: Kit) -> None:
         await kit.send_document("start of the league", START)
     record = kit.record
     last: Object | None = None
-    while (
-        record.members("referee")
-        and record.members("player")
-        and (match := await _next_match(kit, QUIET_S)) is not None
-    ):
+    while (match := await _next_match(kit, QUIET_S)) is not None:
         report = _report(kit, match, len(record.staged))
         choices = report["result"]["details"]["choices"]
         record.staged.append(StagedMatch(match["match_id"], {player: (choices[player],) for player in choices}))
@@ -73,18 +69,13 @@ async def _register(kit: Kit, name: str) -> None:
     kind = "REFEREE_REGISTER_REQUEST" if role == "referee" else "LEAGUE_REGISTER_REQUEST"
     message = kit.writer.write(kind, member=name, home=kit.server.url + home_of(name))
     del message["auth_token"]
-    for form in kit.forms:
-        probe = await kit.send_message(f"registration: {name}", message, form=form)
-        answer = message_in(probe)
-        if isinstance(answer, RegisterResponse):
-            kit.form = form
-            kit.record.convention = form.convention
-            agent_id = getattr(answer, f"{role}_id")
-            if answer.status == "ACCEPTED" and agent_id:
-                kit.record.hosted.append(KitMember(role, name, agent_id, answer.auth_token))
-            return
-        if form is not kit.forms[-1]:
-            kit.record.set_aside(probe)
+    probe = await kit.send_in_any_form(
+        f"registration: {name}", message, lambda probe: isinstance(message_in(probe), RegisterResponse)
+    )
+    answer = message_in(probe)
+    agent_id = getattr(answer, f"{role}_id", None)
+    if isinstance(answer, RegisterResponse) and answer.status == "ACCEPTED" and agent_id:
+        kit.record.hosted.append(KitMember(role, name, agent_id, answer.auth_token))
 
 
 # --- matches ----------------------------------------------------------------------------------------------------------

@@ -13,10 +13,9 @@ from typing import Final
 from league.features.kit.driver.conventions import HOSTED, Object
 from league.features.kit.driver.kit import Kit
 from league.features.kit.driver.messages import REFEREE
-from league.features.kit.driver.record import StagedMatch
+from league.features.kit.driver.record import Probe, StagedMatch
 from league.features.kit.driver.server import KitServer
 from league.gateway.readers.foreign_assignments import spelled_out
-from league.protocol.conventions import Convention
 from league.protocol.wire.jsonrpc import MANAGER_LIMIT, decode_call
 
 PLAYERS: Final = ("P01", "P02")
@@ -87,20 +86,16 @@ def home_of(name: str) -> str:
 
 
 async def _tell(kit: Kit, message: Object) -> None:
-    """Call in each form until the referee acknowledges one."""
-    for form in sorted(kit.forms, key=lambda form: form.convention is not _convention_of(kit)):
-        probe = await kit.send_message("announcement", message, form=form, plain=False)
-        is_taken = probe.is_empty or (probe.is_readable and probe.parsed.error is None)
-        if is_taken or kit.record.about(message["matches"][0]["match_id"], "GAME_INVITATION"):
-            kit.form = form
-            kit.record.convention = form.convention
-            return
-
-
-def _convention_of(kit: Kit) -> Convention:
-    """Return how the referee registered: it is likely to be called in the same way."""
+    """Call in each form until the referee acknowledges one. It is likely to be called as it registered."""
     [registration, *_] = kit.record.requests("REFEREE_REGISTER_REQUEST")
-    return decode_call(registration.body, MANAGER_LIMIT).convention
+    match_id = message["matches"][0]["match_id"]
+
+    def is_taken(probe: Probe) -> bool:
+        is_acknowledged = probe.is_empty or (probe.is_readable and probe.parsed.error is None)
+        return is_acknowledged or bool(kit.record.about(match_id, "GAME_INVITATION"))
+
+    likely = decode_call(registration.body, MANAGER_LIMIT).convention
+    await kit.send_in_any_form("announcement", message, is_taken, likely=likely, plain=False)
 
 
 async def _has_come(kit: Kit, match_id: str, kind: str, seconds: float, count: int = 1) -> bool:
