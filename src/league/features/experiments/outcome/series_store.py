@@ -168,9 +168,6 @@ class SeriesStore:
     def __contains__(self, key: str) -> bool:
         return key in self._lines
 
-    def __len__(self) -> int:
-        return len(self._lines)
-
     def keys(self) -> Iterator[str]:
         return iter(self._lines)
 

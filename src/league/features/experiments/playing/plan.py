@@ -121,7 +121,7 @@ class PlanFacts(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def pairs(self) -> list[Places]:
-        return pairs_of(len(self.strategies))
+        return [Places(first, second) for first, second in combinations(range(len(self.strategies)), 2)]
 
     @property
     def matches(self) -> int:
@@ -177,11 +177,6 @@ class PlanFacts(msgspec.Struct, frozen=True, dict=True):
         return Series(key, seed, first, second, task.start, task.matches)
 
 
-def pairs_of(count: int) -> list[Places]:
-    places = combinations(range(count), 2)
-    return [Places(first, second) for first, second in places]
-
-
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:HEX_DIGITS]
 
@@ -211,10 +206,6 @@ class TournamentPlan:
             else:
                 names.append(title)
         return tuple(names)
-
-    @property
-    def pairs(self) -> list[Places]:
-        return pairs_of(len(self.contenders))
 
     @property
     def asking(self) -> list[AskingContender]:
