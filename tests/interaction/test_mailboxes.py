@@ -329,3 +329,20 @@ def test_letters_wait_for_a_reader_that_is_away() -> None:
             assert [(await call).body for call in calls] == [b"after", b"after"]
 
     running(scenario)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"error": "E003"}', b"ok", b""])
+def test_a_third_party_manager_that_answers_everything_has_no_mailboxes(body: bytes) -> None:
+    async def read() -> None:
+        app = App(lambda _, __: Response(500, b""), rest=lambda _: Response(200, body))
+        server = await serve("127.0.0.1", 0, app, Limits(linger_s=0.2))
+        client = HttpClient()
+        manager = f"http://127.0.0.1:{server.port}/mcp"
+        try:
+            with pytest.raises(ClosedError, match="no mailboxes"):
+                await Reader(client, app, lambda: [manager], lambda _: None, SECRET).read()
+        finally:
+            await client.close()
+            await server.close(0.5)
+
+    asyncio.run(asyncio.wait_for(read(), LONG))
