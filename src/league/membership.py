@@ -86,6 +86,8 @@ LONGEST_NAME: Final = 80
 _MAY_HELP: Final = (Retry.YES, Retry.LATER)
 _UNREAD: Final = frozenset({"E003", "E007", "E034", "E035", "E036", "E038"})
 """The errors of a manager that looked for our message in the wrong place: it lacks nothing."""
+_FOR_PLAYERS_ONLY: Final = "6001"
+"""How managers by D1 refuse every question of a referee (D1 7.1): it says nothing about our token."""
 _BUG: Final = "E099"
 
 OF_MEMBERSHIP: Final = frozenset({Registered, ConventionLearned, DeviationRecorded})
@@ -388,6 +390,11 @@ class Registration:
         if self._may_come_back and not self.is_under_way:
             self._may_come_back = False
             self.register(now)
+
+    def question_refused(self, refusal: Refusal, now: float) -> None:
+        """Note that a referee's question got this error."""
+        if not refusal.words.startswith(_FOR_PLAYERS_ONLY):
+            self.request_refused(refusal.code, now)
 
     def request_accepted(self) -> None:
         """Note that a request of ours was accepted: the token works."""

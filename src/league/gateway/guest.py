@@ -186,7 +186,7 @@ def _heed(content: Content | None, context: RefereeContext, now: float) -> None:
     if isinstance(content, Information):
         registration.request_accepted()
     elif isinstance(content, Refusal):
-        registration.request_refused(content.code, now)
+        registration.question_refused(content, now)
 
 
 # --- asking for matches -----------------------------------------------------------------------------------------------

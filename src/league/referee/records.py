@@ -84,7 +84,7 @@ class Records:
     def _interpret(self, delivery: Delivery, content: Content, now: float) -> Interpretation:
         if isinstance(content, Refusal):
             # The manager may not know us any more, and we have to register again.
-            self._context.membership.registration.request_refused(content.code, now)
+            self._context.membership.registration.question_refused(content, now)
             return Interpretation(Reaction.FAILED, content.detail)
         return Interpretation(Reaction.ANSWERED)
 

@@ -224,6 +224,14 @@ def test_a_manager_that_forgot_us_is_registered_with_again_and_asked_again_as_of
     assert len(taken(rig)) == 1
 
 
+def test_a_manager_by_d1_that_answers_players_only_is_not_registered_with_again() -> None:
+    """It would take us for another referee, in the middle of a match."""
+    rig = asking()
+    rig.answer(poll(rig), Refusal("E012", "the token is unknown", words="6001 Invalid auth token"))
+    assert ("league_manager", "REFEREE_REGISTER_REQUEST") not in rig.under_way
+    assert len(polls(rig.wait(POLL_SLOWLY_S))) == 2
+
+
 def test_a_new_registration_gives_the_question_another_chance() -> None:
     rig = asking()
     rig.answer(poll(rig), NOT_KNOWN)
