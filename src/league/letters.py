@@ -402,13 +402,7 @@ def _result(
     if isinstance(content, Acknowledged):
         return {}
     if isinstance(content, Pong):
-        if content.matches is None:
-            return {"protocol": PROTOCOL}
-        return {
-            "protocol": PROTOCOL,
-            "matches": [{"match_id": match_id, "attempt": attempt} for match_id, attempt in content.matches],
-            **({"live": LIVE} if content.is_live else {}),
-        }
+        return _pong(content)
     if isinstance(content, MatchRecord):
         return {
             "match_id": content.match_id,
@@ -418,6 +412,18 @@ def _result(
     if isinstance(content, Information):
         return dict(content.data)
     return content
+
+
+def _pong(pong: Pong) -> dict[str, Any]:
+    """Write the answer to a ping (Any: JSON)."""
+    fields: dict[str, Any] = {"protocol": PROTOCOL}
+    if pong.player_id:
+        fields["player_id"] = pong.player_id
+    if pong.matches is not None:
+        fields["matches"] = [{"match_id": match_id, "attempt": attempt} for match_id, attempt in pong.matches]
+    if pong.is_live:
+        fields["live"] = LIVE
+    return fields
 
 
 def write_bad_request(bad: BadRequestError, speaker: Speaker, now: float) -> bytes:
@@ -585,7 +591,7 @@ def lists_matches(raw: bytes) -> bool:
 
 
 def _read_pong(raw: bytes, limit: int) -> Pong:
-    """Read the answer to a ping. Any answer is a sign of life; ours lists matches and attempts."""
+    """Read the answer to a ping. Any answer is a sign of life; ours say more."""
     try:
         content = jsonrpc.decode_answer(raw, limit).content
     except PeerError:
@@ -593,7 +599,7 @@ def _read_pong(raw: bytes, limit: int) -> Pong:
     fields = _fields(content)
     listed = fields.get("matches")
     if not isinstance(listed, list):
-        return Pong()
+        return Pong(player_id=_text(fields, "player_id") or "")
     matches = []
     for match in map(_fields, listed):
         match_id = _text(match, "match_id")

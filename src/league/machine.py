@@ -39,11 +39,13 @@ class Ping(Struct, frozen=True):
 
 
 class Pong(Struct, frozen=True):
-    """The answer to a ping; our referees list the matches and attempts they hold, others say nothing."""
+    """The answer to a ping. Our referees list the matches and attempts they hold, our players say who they are; others
+    say nothing."""
 
     matches: tuple[tuple[str, int], ...] | None = None
     is_live: bool = False
     """True if the sender tells of matches that are watched (`live.v1`)."""
+    player_id: str = ""
 
 
 class Watch(Ping, frozen=True):

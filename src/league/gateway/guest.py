@@ -24,7 +24,6 @@ from league.calling.delivery import (
     Delivery,
     Ending,
     FailedAttempt,
-    Interpretation,
     Policy,
     Reaction,
 )
@@ -39,6 +38,7 @@ from league.machine import (
     Failure,
     Information,
     Inquiry,
+    Pong,
     Refusal,
 )
 from league.membership import Membership
@@ -174,12 +174,6 @@ def _schedule_question(membership: Membership, envelope: Envelope) -> Message:
     return FreeQuery(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
 
 
-def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
-    if isinstance(content, Refusal) and not content.understood:
-        return Interpretation(Reaction.NOT_UNDERSTOOD, content.detail)
-    return Interpretation(Reaction.ANSWERED)
-
-
 def _heed(content: Content | None, context: RefereeContext, now: float) -> None:
     """Note whether the manager still takes our token."""
     registration = context.membership.registration
@@ -275,7 +269,6 @@ class Polling:
             address=lambda: membership.manager,
             on_end=partial(self._ended, question),
             on_attempt_failed=partial(self._failed, question),
-            interpret=_interpret,
         )
         self._context.calls.deliver([self._delivery], now)
 
@@ -447,6 +440,8 @@ class AddressSearch:
         """The matches that this search or the last one looked at."""
         self._deliveries: list[Delivery] = []
         """The question that is open, or the pings."""
+        self._found: list[tuple[int, str, str]] = []
+        """The port's number, the endpoint, and who says that it is there, of each ping that was answered."""
         self._searches = 0
         self._in_vain = 0
 
@@ -511,7 +506,6 @@ class AddressSearch:
             address=lambda: membership.manager,
             on_end=lambda delivery, outcome, then: self._ended(source, delivery, outcome, then),
             on_attempt_failed=self._failed,
-            interpret=_interpret,
         )
         self._deliveries.append(delivery)
         self._context.calls.deliver([delivery], now)
@@ -548,34 +542,38 @@ class AddressSearch:
     # --- the last resort ----------------------------------------------------------------------------------------------
 
     def _try_ports(self, now: float) -> None:
-        """Ping each player at the port that the documents give it. An address counts only if somebody answers there:
-        nobody loses a match because we guessed."""
-        manager = self._context.membership.endpoint
-        # A player may be in several matches, but is pinged once.
-        players: dict[str, None] = {}
-        for match in self._missing:
-            players.update(dict.fromkeys(match.taken.players))
-        for player in players:
-            home = _documented_home(player, manager)
-            if player not in self._endpoints and home is not None:
-                self._deliveries.append(self._ping(player, home))
+        """Ping the ports that the documents give players, up to that of the last one missing. A port counts only if
+        somebody answers there: nobody loses a match because we guessed."""
+        players = {player for match in self._missing for player in match.taken.players}
+        last = max(map(_number_of, players - self._endpoints.keys()), default=0)
+        self._found = []
+        host = assigned_matches.place(self._context.membership.endpoint).host
+        for number, port in enumerate(PORTS[:last], start=1):
+            self._deliveries.append(self._ping(number, foreign.at_port(host, port)))
         if self._deliveries:
             self._context.calls.deliver(list(self._deliveries), now)
         else:
             self._conclude(now)
 
-    def _ping(self, player: str, home: str) -> Delivery:
+    def _ping(self, number: int, home: str) -> Delivery:
         def looked(delivery: Delivery, is_there: bool, now: float) -> None:
             if is_there:
-                self._endpoints[player] = home
+                player_id = delivery.answer.player_id if isinstance(delivery.answer, Pong) else ""
+                self._found.append((number, home, player_id))
             self._deliveries.remove(delivery)
             if not self._deliveries:
                 self._tried_ports(now)
 
-        return look_for(player, home, f"addresses/{self._searches}", looked)
+        return look_for(home, home, f"addresses/{self._searches}", looked)
 
     def _tried_ports(self, now: float) -> None:
         before = len(self._missing)
+        players = {player for match in self._missing for player in match.taken.players}
+        # A player that says who it is counts before one that is guessed by its port.
+        for number, home, player_id in sorted(self._found, key=lambda found: not found[2]):
+            for player in players:
+                if player == player_id or (not player_id and _number_of(player) == number):
+                    self._endpoints.setdefault(player, home)
         self._locate_all(BY_PORT, now)
         if len(self._missing) < before:
             self._record(
@@ -622,11 +620,7 @@ class AddressSearch:
         self._context.membership.record((deviation,), now)
 
 
-def _documented_home(player_id: str, manager: str) -> str | None:
-    """Return the endpoint on the manager's machine, at the port with the number in the player's id; None if there is no
-    such number."""
-    number = foreign.number_in(player_id)
-    if number is None or not 0 < number <= len(PORTS):
-        return None
-    machine = assigned_matches.place(manager)
-    return foreign.at_port(machine.host, PORTS[number - 1])
+def _number_of(player_id: str) -> int:
+    """Return the number in a player's id, by which the documents give it a port; 0 if they give it none."""
+    number = foreign.number_in(player_id) or 0
+    return number if number <= len(PORTS) else 0

@@ -350,7 +350,7 @@ class Competitor(MemberMachine):
     def _answer(self, content: Content) -> Pong | Information:
         """Answer a request that is not a message of the protocol."""
         if isinstance(content, Ping):
-            return Pong()
+            return Pong(player_id=self.agent_id)
         if isinstance(content, Inquiry):
             return self._inform(content)
         raise PeerError("E036", "a player takes no orders")

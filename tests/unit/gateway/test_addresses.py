@@ -9,7 +9,7 @@ import pytest
 from league import events as e
 from league.gateway.guest import SEARCH_S, SEARCH_SLOWLY_S
 from league.gateway.readers.foreign_assignments import GetAssignedMatches
-from league.machine import Failure, Information, Refusal
+from league.machine import Failure, Information, Pong, Refusal
 from league.protocol.message.messages import GameInvitation, LeagueQuery, RoundAnnouncementAck
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import ENDPOINTS, HERE, Object, Rig, Sent, announced
@@ -206,6 +206,26 @@ def test_nobody_loses_a_match_because_nobody_is_at_the_documents_port() -> None:
     assert "player_B_endpoint of R1M1 is missing" in rig.desk.trouble
     answer(rig.wait(SEARCH_S), HOMES)
     assert homes(rig) == [(A, B)]
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+def test_players_that_say_who_they_are_are_found_at_each_others_ports() -> None:
+    """Managers that count give ids in the order in which players register, which is not that of their ports."""
+    rig = in_vain(told())
+    first, second = pings(rig)
+    rig.answer(first, Pong(player_id="P02"))
+    rig.answer(second, Pong(player_id="P01"))
+    assert homes(rig) == [PORTS[::-1]]
+
+
+@pytest.mark.requirement("MATCH.addresses_by_port")
+def test_somebody_else_at_the_documents_port_is_not_invited() -> None:
+    rig = in_vain(told())
+    first, second = pings(rig)
+    rig.answer(first, Pong(player_id="P07"))
+    rig.answer(second)
+    assert (homes(rig), rig.said(GameInvitation)) == ([], [])
+    assert "player_A_endpoint of R1M1 is missing" in rig.desk.trouble
 
 
 @pytest.mark.requirement("MATCH.addresses_by_port")

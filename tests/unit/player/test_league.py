@@ -575,7 +575,7 @@ def test_an_announcement_is_refused_when_the_registration_came_to_nothing() -> N
 @pytest.mark.requirement("RPC.ping")
 def test_a_ping_is_answered(rig: Rig) -> None:
     letter, _ = rig.hand(Ping())
-    assert rig.answer_to(letter) == Pong()
+    assert rig.answer_to(letter) == Pong(player_id="P01")
 
 
 @pytest.mark.requirement("PLAYER.survives_nonsense")
