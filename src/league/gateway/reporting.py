@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from league.calling.delivery import Delivery, Ending, Interpretation, Policy, Reaction
+from league.calling.delivery import Delivery, Ending, Policy, Reaction
 from league.gateway.readers.foreign_assignments import FreeQuery
 from league.gateway.readers.foreign_reports import in_all_words, is_draw
 from league.gateway.readers.foreign_tables import ForeignTableRow, played_in, tallies_in
@@ -288,12 +288,5 @@ class GatewayReport:
             address=lambda: membership.manager,
             on_end=ended,
             on_attempt_failed=lambda _, failed, __: failures.add(failed.failure),
-            interpret=_interpret,
         )
         self._reports.context.calls.deliver([delivery], now)
-
-
-def _interpret(_: Delivery, content: Content, __: float) -> Interpretation:
-    if isinstance(content, Refusal):
-        return Interpretation(Reaction.FAILED, content.detail)
-    return Interpretation(Reaction.ANSWERED)

@@ -278,6 +278,16 @@ def test_a_choice_under_another_name_is_understood_but_its_value_is_never_repair
 
 
 @pytest.mark.requirement("DIALECT.other_words")
+@pytest.mark.parametrize("kind", ["CHOOSE_PARITY", "PARITY_CHOICE"])
+@pytest.mark.parametrize("place", ["choice", "parity_choice"])
+def test_a_choice_of_another_type_is_understood_and_recorded(kind: str, place: str) -> None:
+    """D3 prints CHOOSE_PARITY in its table of times, and no field of it."""
+    rig = Rig().given().joins("P01", "P02").says("P02", {"message_type": kind, "match_id": "R1M1", place: "odd"})
+    assert [one.choice for one in rig.of(e.MoveMade)] == ["odd"]
+    assert "ENVELOPE.message_type" in [one.requirement for one in rig.of(e.PlayerDeviated)]
+
+
+@pytest.mark.requirement("DIALECT.other_words")
 @pytest.mark.parametrize(
     "said",
     [

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from league.gateway.readers.foreign_json import Fields, as_object, first_text, flattened, text_in
+from league.gateway.readers.foreign_json import Fields, as_object, deviation_from, first_text, flattened, text_in
 from league.machine import ADDRESS_QUERIES
 from league.protocol.errors import Violation
 from league.protocol.message.envelope import Reading, Unsealed, seal, unseal
@@ -214,7 +214,7 @@ def all_of(match: Fields) -> Fields:
 def deviation(method: str) -> Violation:
     """Return the deviation of a manager that assigns like this."""
     detail = f"a referee gets its matches by ROUND_ANNOUNCEMENT, not by {method}"
-    return Violation("E036", "method", detail, "RPC.method", lenient=True)
+    return deviation_from("RPC", "method", detail, "E036")
 
 
 # --- rounds -----------------------------------------------------------------------------------------------------------

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from league.protocol.errors import Violation
+
 Fields = Mapping[str, Any]
 """An object that came from outside (Any: JSON of others)."""
+
+
+def deviation_from(kind: str, path: str, detail: str, code: str = "E003") -> Violation:
+    """Return what is recorded about a field of a message of this kind that is not as the documents have it."""
+    return Violation(code, path, detail, f"{kind}.{path}", lenient=True)
 
 
 def as_object(value: object) -> dict[str, Any]:

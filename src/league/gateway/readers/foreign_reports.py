@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from msgspec import structs
 
-from league.gateway.readers.foreign_json import as_object
+from league.gateway.readers.foreign_json import as_object, deviation_from
 from league.protocol.errors import Stage, Violation
 from league.protocol.message.fields import Ordinal, Text
 from league.protocol.message.messages import MatchResultReport, Request
@@ -65,13 +65,10 @@ def normalise(content: Fields) -> tuple[Fields, tuple[Violation, ...]]:
         return content, (_contradiction(winners),)
     if isinstance(result, dict):
         whole: Fields = {"score": {}, **result, "winner": winner}
-        deviation = _deviation("result.winner", "the winner is under winner")
+        deviation = deviation_from(KIND, "result.winner", "the winner is under winner")
     else:
         whole = _gathered(content, winner)
-        deviation = _deviation(
-            "result",
-            "winner, score and details stand in an object of that name",
-        )
+        deviation = deviation_from(KIND, "result", "winner, score and details stand in an object of that name")
     return {**content, "message_type": KIND, "result": whole}, (deviation,)
 
 
@@ -169,10 +166,6 @@ def _details(content: Fields) -> Fields:
     if content.get("status") in _STATUSES:
         details.setdefault("status", content["status"])
     return details
-
-
-def _deviation(path: str, detail: str) -> Violation:
-    return Violation("E003", path, detail, f"{KIND}.{path}", lenient=True)
 
 
 # --- ours, for third-party managers -----------------------------------------------------------------------------------

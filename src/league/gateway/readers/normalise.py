@@ -10,7 +10,7 @@ from typing import Any
 
 from league.gateway.readers import foreign_reports, notifications, registrations
 from league.gateway.readers.foreign_assignments import name_of_round, number_in
-from league.gateway.readers.foreign_json import first_text, flattened, text_in
+from league.gateway.readers.foreign_json import deviation_from, first_text, flattened, text_in
 from league.gateway.readers.notifications import Normalised
 from league.gateway.readers.registrations import ID_FIELDS, META_FIELDS
 from league.protocol.errors import Violation
@@ -103,7 +103,7 @@ def _join(content: dict[str, Any]) -> Normalised:
         return content, ()
     if content.get("joined_by") == "tools/list":
         detail = "it offers a tool for the choice and none for the invitation, which counts as having joined"
-        return _typed({"accept": True}, "GAME_JOIN_ACK", [_deviation("accept", detail, "GAME_JOIN_ACK.accept")])
+        return _typed({"accept": True}, "GAME_JOIN_ACK", [deviation_from("GAME_JOIN_ACK", "accept", detail)])
     if accept is None:
         accept = content.get("accepted")
     if accept is None and content.get("status") in _JOINED:
@@ -115,7 +115,7 @@ def _join(content: dict[str, Any]) -> Normalised:
         return content, ()
     deviations = []
     if "accept" not in content:
-        deviations.append(_deviation("accept", "the answer is under accept", "GAME_JOIN_ACK.accept"))
+        deviations.append(deviation_from("GAME_JOIN_ACK", "accept", "the answer is under accept"))
     return _typed({**content, "accept": accept}, "GAME_JOIN_ACK", deviations)
 
 
@@ -146,7 +146,7 @@ def _chosen(content: dict[str, Any], kind: str, place: str, value: object) -> No
         return _typed(content, kind, [])
     if not isinstance(content.get("choice"), str):
         return content, ()
-    deviation = _deviation(place, f"the choice is under {place}, not choice", f"{kind}.{place}")
+    deviation = deviation_from(kind, place, f"the choice is under {place}, not choice")
     return _typed({**content, place: value}, kind, [deviation])
 
 
@@ -180,7 +180,7 @@ def _membership(content: dict[str, Any], sent: str) -> Normalised:
     deviations = []
     for name in moved:
         detail = f"this is not under {name}, but elsewhere in the answer"
-        deviations.append(_deviation(name, detail, f"{kind}.{name}"))
+        deviations.append(deviation_from(kind, name, detail))
     return _typed({**fields, **answer}, kind, deviations)
 
 
@@ -199,7 +199,8 @@ def _is_another(message_type: object, kind: str) -> bool:
     """Is it the type of another message?"""
     if message_type is None or message_type == kind:
         return False
-    return message_type not in OTHER_TYPES.get(kind, ())
+    # D3's table of times knows CHOOSE_PARITY, and no CHOOSE_PARITY_RESPONSE.
+    return message_type not in (*OTHER_TYPES.get(kind, ()), kind.removesuffix("_RESPONSE"))
 
 
 def _typed(content: dict[str, Any], kind: str, deviations: list[Violation]) -> Normalised:
@@ -209,12 +210,8 @@ def _typed(content: dict[str, Any], kind: str, deviations: list[Violation]) -> N
         detail = f"this is a {kind}, not {message_type}"
         if message_type is None:
             detail = f"message_type is missing; this is a {kind}"
-        deviations.append(_deviation("message_type", detail, "ENVELOPE.message_type"))
+        deviations.append(deviation_from("ENVELOPE", "message_type", detail))
     return {**content, "message_type": kind}, tuple(deviations)
-
-
-def _deviation(path: str, detail: str, clause: str) -> Violation:
-    return Violation("E003", path, detail, clause, lenient=True)
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -231,13 +228,7 @@ def normalise_request(content: dict[str, Any], method: str, game_type: str = "ev
     deviations: list[Violation] = []
     if kind != name and "message_type" in content:
         content = {**content, "message_type": kind}
-        deviations.append(
-            _deviation(
-                "message_type",
-                f"{kind} is called {name}",
-                "ENVELOPE.message_type",
-            )
-        )
+        deviations.append(deviation_from("ENVELOPE", "message_type", f"{kind} is called {name}"))
     content, round_deviations = _numbered_round(content, kind)
     content, kind_deviations = _of_kind(content, kind, game_type)
     deviations += round_deviations
@@ -269,5 +260,4 @@ def _numbered_round(content: dict[str, Any], kind: str) -> Normalised:
     if not name_of_round(round_id):
         return content, ()
     detail = f"a round has a number, not the name {round_id!r}"
-    deviation = Violation("E007", "round_id", detail, f"{kind}.round_id", lenient=True)
-    return {**content, "round_id": number_in(round_id)}, (deviation,)
+    return {**content, "round_id": number_in(round_id)}, (deviation_from(kind, "round_id", detail, "E007"),)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from league.gateway.readers.foreign_json import deviation_from
 from league.protocol import timestamps
 from league.protocol.errors import Violation
 from league.protocol.versions import UNSAID
@@ -42,11 +43,8 @@ def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
         text = content.get(name)
         if isinstance(text, str) and _lacks_zone(text):
             times[name] = text + "Z"
-            clause = f"{kind}.{name}"
-            if name == "timestamp":
-                clause = f"ENVELOPE.{name}"
-            detail = f"{text!r} names no zone; read as UTC"
-            deviations.append(Violation("E021", name, detail, clause, lenient=True))
+            place = "ENVELOPE" if name == "timestamp" else kind
+            deviations.append(deviation_from(place, name, f"{text!r} names no zone; read as UTC", "E021"))
     if not times:
         return content, ()
     return {**content, **times}, tuple(deviations)
@@ -64,9 +62,7 @@ def _invitation(content: dict[str, Any]) -> Normalised:
     """Read an invitation without its league or its game, which the player knows from elsewhere, and a seat of another
     name: which of the two it is changes nothing for a player."""
     missing = [name for name in GOES_WITHOUT_SAYING if content.get(name) is None]
-    deviations = tuple(
-        Violation("E003", name, f"{name} is missing", f"GAME_INVITATION.{name}", lenient=True) for name in missing
-    )
+    deviations = tuple(deviation_from("GAME_INVITATION", name, f"{name} is missing") for name in missing)
     content, about_seat = _seat({**content, **dict.fromkeys(missing, UNSAID)})
     return content, (*deviations, *about_seat)
 
@@ -83,13 +79,7 @@ def _seat(content: dict[str, Any]) -> Normalised:
     if role is None:
         code = "E003"
         detail = "role_in_match is missing"
-    deviation = Violation(
-        code,
-        "role_in_match",
-        detail,
-        "GAME_INVITATION.role_in_match",
-        lenient=True,
-    )
+    deviation = deviation_from("GAME_INVITATION", "role_in_match", detail, code)
     return {**content, "role_in_match": seat}, (deviation,)
 
 
@@ -102,16 +92,7 @@ def _call(content: dict[str, Any]) -> Normalised:
     if not empty:
         return content, ()
     filled = {name: value for name, value in context.items() if name not in empty}
-    deviations = [
-        Violation(
-            "E008",
-            f"context.{name}",
-            f"{name} says nothing",
-            f"{CALL}.context.{name}",
-            lenient=True,
-        )
-        for name in empty
-    ]
+    deviations = [deviation_from(CALL, f"context.{name}", f"{name} says nothing", "E008") for name in empty]
     return {**content, "context": filled}, tuple(deviations)
 
 
@@ -133,25 +114,15 @@ def _game_over(content: dict[str, Any]) -> Normalised:
             choices = {}
             detail = "the choices are missing"
         changes["choices"] = choices
-        deviations.append(_result_deviation("E003", "choices", detail))
+        deviations.append(deviation_from(GAME_OVER, "game_result.choices", detail))
     if result.get("status") == "LOSS" and isinstance(result.get("winner_player_id"), str):
         # The sender writes the result as its receiver sees it, but somebody won the match.
         changes["status"] = "WIN"
-        deviations.append(
-            _result_deviation(
-                "E008",
-                "status",
-                "a match that somebody won is a WIN, also to the loser",
-            )
-        )
+        detail = "a match that somebody won is a WIN, also to the loser"
+        deviations.append(deviation_from(GAME_OVER, "game_result.status", detail, "E008"))
     if not deviations:
         return content, ()
     return {**content, "game_result": {**result, **changes}}, tuple(deviations)
-
-
-def _result_deviation(code: str, name: str, detail: str) -> Violation:
-    place = f"game_result.{name}"
-    return Violation(code, place, detail, f"{GAME_OVER}.{place}", lenient=True)
 
 
 def _standings(content: dict[str, Any]) -> Normalised:
@@ -166,16 +137,7 @@ def _standings(content: dict[str, Any]) -> Normalised:
         whole_rows.append(whole)
     if not missing:
         return content, ()
-    deviations = [
-        Violation(
-            "E003",
-            f"standings[].{name}",
-            f"{name} is missing",
-            f"{STANDINGS}.standings[].{name}",
-            lenient=True,
-        )
-        for name in sorted(missing)
-    ]
+    deviations = [deviation_from(STANDINGS, f"standings[].{name}", f"{name} is missing") for name in sorted(missing)]
     return {**content, "standings": whole_rows}, tuple(deviations)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from league.gateway.readers.foreign_json import text_in
+from league.gateway.readers.foreign_json import deviation_from, text_in
 from league.protocol.errors import Violation
 from league.protocol.message.judge import ENVELOPE
 
@@ -70,16 +70,10 @@ def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
         game_type,
         lacks_version=is_flat or "message_type" not in content,
     )
-    deviations = [_deviation(f"{place}.{change.name}", change.detail, kind) for change in changes]
+    deviations = [deviation_from(kind, f"{place}.{change.name}", change.detail) for change in changes]
     if is_flat:
-        deviations.insert(
-            0,
-            _deviation(
-                place,
-                f"the fields of {place} stand in an object of that name",
-                kind,
-            ),
-        )
+        detail = f"the fields of {place} stand in an object of that name"
+        deviations.insert(0, deviation_from(kind, place, detail))
     if not deviations:
         return content, ()
     return {**outer, place: whole}, tuple(deviations)
@@ -132,10 +126,6 @@ def _name(meta: Fields, content: Fields) -> str:
     endpoint = str(meta.get("contact_endpoint"))
     host = endpoint.partition("://")[2].partition("/")[0]
     return f"agent at {host}"
-
-
-def _deviation(path: str, detail: str, kind: str) -> Violation:
-    return Violation("E003", path, detail, f"{kind}.{path}", lenient=True)
 
 
 def registration_of(fields: Fields) -> Fields:
