@@ -50,6 +50,7 @@ from league.protocol.message.messages import (
     MatchResultReport,
     Message,
     RoundAnnouncement,
+    RoundCompleted,
 )
 from league.protocol.message.parts import QueryParams
 from league.protocol.signing.tokens import MANAGER
@@ -113,7 +114,10 @@ class GatewayGuest(Guest):
 
     def heard(self, message: Message, now: float) -> None:
         self._lead.heard_at = now
-        if isinstance(message, RoundAnnouncement):
+        if isinstance(message, RoundCompleted):
+            self._reports.over = (message.round_id, now)
+        elif isinstance(message, RoundAnnouncement):
+            self._reports.over = (message.round_id - 1, now)
             self._gives(now)
 
     def _gives(self, now: float) -> None:

@@ -11,7 +11,8 @@ know "DRAW", "TIE" or an empty text instead. So a report is sent again only afte
                                   ├──▶ it is not counted after an answer: the report again, a draw in the next word
                                   ├──▶ it is not counted, and no answer came: the table again, other reports, and at
                                   │    last the same report
-                                  └──▶ the table is not to be had: the same report again, and never another
+                                  └──▶ the table is not to be had: the same report again, and never another, unless
+                                       its round is over by then
 
 Reports go one at a time: a manager that takes ten seconds for each has ten seconds for each. Where no table is to be
 had, an answer is waited for longer. `--draw-as` decides the word of a draw beforehand. What must never happen: two
@@ -66,6 +67,8 @@ class GatewayReports:
         """True once the operator has read that the table is wrong."""
         self.proven: set[bool] = set()
         """Whether draws, and whether other results, were seen to be counted."""
+        self.over = (0, 0.0)
+        """The last round that is over, as the manager said at last, and when."""
         self._turns: dict[GatewayReport, Callable[[float], None]] = {}
 
     def take_turn(self, report: GatewayReport, begin: Callable[[float], None], now: float) -> None:
@@ -91,6 +94,7 @@ class GatewayReport:
         self._is_draw = is_draw(report)
         self._place = 0
         self._before: Table | None = None
+        self._begun_at = 0.0
         self._failures = 0
         self._looks = 0
         self._seen: dict[str, ForeignTableRow] = {}
@@ -101,6 +105,7 @@ class GatewayReport:
     def begin(self, then: Callable[[float], None], now: float) -> None:
         def noted(table: Table | None, later: float) -> None:
             self._before = table
+            self._begun_at = later
             then(later)
 
         def look(later: float) -> None:
@@ -207,9 +212,16 @@ class GatewayReport:
             # The manager was busy, and has not read the report.
             self._later(now + busy_s, again)
         elif self._before is None:
-            self._repeat(again, now)
+            # A broken connection says nothing: the manager gets time to go on, which it does if it has the report.
+            pause_s = _PATIENTLY.limit_s if failure is Failure.BROKEN else 0.0
+            self._repeat(lambda later: counted(later) if self._is_overtaken else again(later), now + pause_s)
         else:
             self._look(looked, now)
+
+    @property
+    def _is_overtaken(self) -> bool:
+        round_id, at = self._reports.over
+        return round_id >= self._report.round_id and at > self._begun_at
 
     def _may_look_again(self, after: Table | None, failure: Failure | None) -> bool:
         is_open = after is None or failure in UNREACHED

@@ -234,10 +234,7 @@ class _Call:
 
     def _usual(self, message: Message) -> _Steps:
         """Call an endpoint of which nothing is known: as the documents say, and then by the other names."""
-        raw = self._written()
-        post = HttpPost(self._to.endpoint, raw, b"", self._to.origin, gives_way=self._gives_way, is_once=self._is_once)
-        reply = yield post
-        reply = yield from self._settled(reply, post)
+        reply = yield from self._post(self._written())
         names = _names(self._to.convention, message.type)[1:]
         if not names or not is_unknown(reply.body):
             return reply

@@ -299,6 +299,43 @@ def test_without_a_table_the_same_report_is_repeated_and_never_another(before: i
     assert words(rig) == [None] * 4
 
 
+def later_round(rig: Rig) -> None:
+    rig.announce(announced("R2M1", referee_id="REF02", **NO_TOKENS), round_id=2)
+
+
+def round_over(rig: Rig) -> None:
+    summary = {"total_matches": 1, "wins": 0, "draws": 1, "technical_losses": 0}
+    ends = {"league_id": LEAGUE, "round_id": 1, "next_round_id": 2, "matches_completed": 1, "summary": summary}
+    rig.request({**rig.envelope("ROUND_COMPLETED"), **ends})
+
+
+@pytest.mark.requirement("REPORT.counted_once")
+@pytest.mark.parametrize("end", [won, drawn])
+@pytest.mark.parametrize("goes_on", [later_round, round_over])
+@pytest.mark.parametrize("failure", [Failure.TIMEOUT, Failure.BROKEN])
+def test_a_manager_without_a_table_that_goes_on_has_the_report(end: Any, goes_on: Any, failure: Failure) -> None:
+    """It takes reports and drops the connection, or never answers."""
+    rig = table(end(), None)
+    rig.fail(report(rig), failure)
+    goes_on(rig.wait(0.5))
+    rig.wait(100)
+    assert len(words(rig)) == 1
+    assert settled(rig) == ["ACCEPTED"]
+
+
+@pytest.mark.requirement("REPORT.counted_once")
+def test_a_round_that_was_announced_before_the_report_says_nothing_about_it() -> None:
+    rig = Rig(settings=RefereeSettings()).enrolled(derived=False)
+    rig.refuses_tables = False
+    rig.announce(announced(**NO_TOKENS))
+    later_round(rig)
+    rig.joins("P01", "P02").chooses("P01", "even").chooses("P02", "odd").hears_game_over("P01", "P02")
+    table(rig.wait(1), None)
+    rig.fail(report(rig), Failure.BROKEN)
+    repeated(rig)
+    assert len(words(rig)) == 2
+
+
 @pytest.mark.requirement("REPORT.counted_once")
 def test_a_manager_that_counts_twice_gets_no_other_report() -> None:
     rig = table(drawn(), 3)

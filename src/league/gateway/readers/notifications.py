@@ -88,17 +88,13 @@ def _call(content: dict[str, Any]) -> Normalised:
     context = content.get("context")
     if not isinstance(context, dict):
         return content, ()
-    empty = [name for name, nothing in _UNFILLED.items() if _is_same(context.get(name), nothing)]
+    # In JSON false is not 0, but Python thinks they are equal.
+    empty = [name for name, nothing in _UNFILLED.items() if repr(context.get(name)) == repr(nothing)]
     if not empty:
         return content, ()
     filled = {name: value for name, value in context.items() if name not in empty}
     deviations = [deviation_from(CALL, f"context.{name}", f"{name} says nothing", "E008") for name in empty]
     return {**content, "context": filled}, tuple(deviations)
-
-
-def _is_same(value: object, nothing: object) -> bool:
-    # In JSON false is not 0, but Python thinks they are equal.
-    return type(value) is type(nothing) and value == nothing
 
 
 def _game_over(content: dict[str, Any]) -> Normalised:

@@ -4,7 +4,7 @@ out where a league can do without them. Each is a deviation; a value is never re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from league.gateway.readers.foreign_json import deviation_from, text_in
 from league.protocol.errors import Violation
@@ -41,13 +41,6 @@ Fields = dict[str, Any]
 Normalised = tuple[Fields, tuple[Violation, ...]]
 
 
-class _Change(NamedTuple):
-    """A meta field that was not said as the documents have it."""
-
-    name: str
-    detail: str
-
-
 def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
     """Return a registration as the documents have it, and its deviations."""
     place = META_FIELDS[kind]
@@ -64,13 +57,13 @@ def normalise(content: Fields, kind: str, game_type: str) -> Normalised:
         return content, ()
     whole = dict(meta)
     changes = _rename(whole)
-    changes += _fill_in(
+    changes |= _fill_in(
         whole,
         content,
         game_type,
         lacks_version=is_flat or "message_type" not in content,
     )
-    deviations = [deviation_from(kind, f"{place}.{change.name}", change.detail) for change in changes]
+    deviations = [deviation_from(kind, f"{place}.{name}", detail) for name, detail in changes.items()]
     if is_flat:
         detail = f"the fields of {place} stand in an object of that name"
         deviations.insert(0, deviation_from(kind, place, detail))
@@ -83,9 +76,9 @@ def _is_outer(name: str) -> bool:
     return name in ENVELOPE or name == "auth_token"
 
 
-def _rename(meta: Fields) -> list[_Change]:
-    """Put the meta fields under their own names."""
-    changes = []
+def _rename(meta: Fields) -> dict[str, str]:
+    """Put the meta fields under their own names; return what was wrong, by field."""
+    changes = {}
     for name, aliases in (
         ("contact_endpoint", _ENDPOINTS),
         ("display_name", _NAMES),
@@ -96,24 +89,24 @@ def _rename(meta: Fields) -> list[_Change]:
         )
         if name not in meta and alias is not None:
             meta[name] = meta[alias]
-            changes.append(_Change(name, f"{name} is under {name}, not {alias}"))
+            changes[name] = f"{name} is under {name}, not {alias}"
     return changes
 
 
-def _fill_in(meta: Fields, content: Fields, game_type: str, *, lacks_version: bool) -> list[_Change]:
-    """Add the meta fields that may be left out."""
-    changes = []
+def _fill_in(meta: Fields, content: Fields, game_type: str, *, lacks_version: bool) -> dict[str, str]:
+    """Add the meta fields that may be left out; return what was wrong, by field."""
+    changes = {}
     for name, default in (
         ("display_name", _name(meta, content)),
         ("game_types", [game_type]),
     ):
         if name not in meta:
             meta[name] = default
-            changes.append(_Change(name, f"{name} is missing; {default!r} is assumed"))
+            changes[name] = f"{name} is missing; {default!r} is assumed"
     # An agent that sends no message of the documents, only what is to be in one, need not say its version.
     if lacks_version and meta.get("version") is None:
         meta["version"] = UNKNOWN_VERSION
-        changes.append(_Change("version", "version is missing"))
+        changes["version"] = "version is missing"
     return changes
 
 

@@ -85,6 +85,9 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = {
 """Words in the name of the tool for a message, the surest first."""
 
 
+_OWN_NAMES: Final = ("name", "player_name", "referee_name", "agent_id", "player_id", "referee_id")
+
+
 # --- which tool -------------------------------------------------------------------------------------------------------
 
 
@@ -190,18 +193,8 @@ def arguments(tool: Tool, message: Fields) -> Fields:
 
 def _registrant(meta: Fields) -> Fields:
     """Return what tools for registrations call the name and the address of an agent."""
-    name = meta.get("display_name")
-    endpoint = meta.get("contact_endpoint")
-    return {
-        "name": name,
-        "player_name": name,
-        "referee_name": name,
-        "agent_id": name,
-        "player_id": name,
-        "referee_id": name,
-        "endpoint": endpoint,
-        "url": endpoint,
-    }
+    names = dict.fromkeys(_OWN_NAMES, meta.get("display_name"))
+    return names | dict.fromkeys(("endpoint", "url"), meta.get("contact_endpoint"))
 
 
 class _Declaration(Struct, frozen=True):
