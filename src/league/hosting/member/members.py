@@ -47,6 +47,8 @@ if TYPE_CHECKING:  # a process of one role does not load the other
 
 LIMIT = jsonrpc.MANAGER_LIMIT
 """A manager's messages to its members may be large (R-24)."""
+JOINED_S = 1.0
+"""How long the second of several players waits for the registration of the first."""
 REMIND_S = 30.0
 """The time between two notices about the same obstacle."""
 
@@ -104,6 +106,7 @@ class MemberProcess:
         if self._options.standby and not self._options.journal:
             raise CommandError("--standby needs --journal: a standby goes on with the journal of another", USAGE)
         registering: list[asyncio.Task[None]] = []
+        in_order = self._role is Role.PLAYER
         port = self._options.first_port
         try:
             # A process of many members takes a while to start, so it can be stopped meanwhile.
@@ -115,6 +118,8 @@ class MemberProcess:
                 registering.append(asyncio.create_task(self._report_obstacles(host)))
                 if port and not self._options.outbound:
                     port = host.port + 1
+                if in_order:
+                    in_order = await self._joins_as_guest(host)
             hosts = {host.running: host for host in self._hosts}
             await serving.until(stop, serving.all_over(hosts, lambda agent: self._is_done(hosts[agent])))
             # Members still answer here: an author's code may have something left to say.
@@ -129,6 +134,17 @@ class MemberProcess:
         if self._outbound.has_failed or any(_is_refused(host.running) for host in self._hosts):
             return 1
         return 0
+
+    async def _joins_as_guest(self, host: HostedAgent) -> bool:
+        """Wait a moment until a player is registered; True if its manager is third-party. Such managers give ids in the
+        order of registrations, and referees call P01 at the first port."""
+        player = cast("Competitor", host.running.machine)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(JOINED_S):
+                while not player.agent_id and player.rejected is None:
+                    host.running.changed.clear()
+                    await host.running.changed.wait()
+        return bool(player.agent_id) and player.is_guest
 
     def _is_done(self, host: HostedAgent) -> bool:
         if self._outbound.is_open_question(host):
