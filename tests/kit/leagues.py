@@ -92,11 +92,14 @@ class KitReferee(Agent):
 
     def enrol(self, manager: str) -> None:
         self.manager = manager
+        self.registered_endpoint = self.endpoint
+        if self.defect == "is at localhost":
+            self.registered_endpoint = self.endpoint.replace("127.0.0.1", "localhost")
         meta = {
             "display_name": "Kim",
             "version": "1.0.0",
             "game_types": ["even_odd"],
-            "contact_endpoint": self.endpoint,
+            "contact_endpoint": self.registered_endpoint,
             "max_concurrent_matches": 2,
         }
         if self.defect == "has no name":
@@ -110,13 +113,17 @@ class KitReferee(Agent):
         wanted = "START_MATCH" if self.defect == "knows START_MATCH only" else "ROUND_ANNOUNCEMENT"
         if kind == wanted and self.defect != "plays nothing":
             for match in message.get("matches", [message]):
-                later(self.play, message["round_id"], match)
+                if self.is_its_own(match):
+                    later(self.play, message["round_id"], match)
         elif kind != "LEAGUE_COMPLETED" and kind != wanted:
             return {"error": {"code": -32601, "message": "unknown"}}
         fields = {"status": "ACKNOWLEDGED", "player_id": "REF01"}
         if "round_id" in message:
             fields["round_id"] = message["round_id"]
         return {"result": self.write(f"{kind}_ACK", message["conversation_id"], **fields)}
+
+    def is_its_own(self, match: Object) -> bool:
+        return self.defect != "is at localhost" or match["referee_endpoint"] == self.registered_endpoint
 
     def play(self, round_id: int, match: Object) -> None:
         match_id = match["match_id"]
@@ -218,6 +225,7 @@ class KitManager(Agent):
         self.referees: dict[str, str] = {}
         self.results: dict[str, Object] = {}
         self.reports: list[Object] = []
+        self.schedule: list[Object] = []
         self.news = threading.Condition()
 
     def receive(self, message: Object) -> Object:
@@ -228,7 +236,10 @@ class KitManager(Agent):
         if kind == "MATCH_RESULT_REPORT":
             return self.take(message)
         if kind == "LEAGUE_QUERY":
-            fields = {"query_type": message["query_type"], "success": True, "data": {"standings": self.table()}}
+            data: Object = {"standings": self.table()}
+            if message["query_type"] == "GET_SCHEDULE" and self.defect == "tells referees that ask":
+                data = {"schedule": self.schedule}
+            fields = {"query_type": message["query_type"], "success": True, "data": data}
             return {"result": self.write("LEAGUE_QUERY_RESPONSE", conversation, **fields)}
         return {"error": {"code": -32601, "message": "unknown"}}
 
@@ -298,6 +309,7 @@ class KitManager(Agent):
                 }
                 for number, (first, second) in enumerate(pairs, 1)
             ]
+            self.schedule += matches
             self.tell("ROUND_ANNOUNCEMENT", "notify_round", round_id=round_id, matches=matches)
             with self.news:
                 self.news.wait_for(lambda count=2 * round_id: len(self.results) >= count, 30)  # type: ignore[misc]
@@ -315,6 +327,8 @@ class KitManager(Agent):
 
     def tell(self, kind: str, method: str, **fields: object) -> None:
         homes = [*self.homes.values(), *self.referees.values()]
+        if self.defect in ("tells no referee", "tells referees that ask"):
+            homes = list(self.homes.values())
         if self.defect == "forgets a player" and kind == "ROUND_ANNOUNCEMENT":
             homes = homes[1:]
         for home in homes:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
 
 from league.features.kit.checks import JUDGES, checks_for
 from league.features.kit.driver.kit import Options
+from league.features.kit.driver.record import RunRecord
+from league.features.kit.driver.server import KitServer
 from league.features.kit.runner import CheckReport
 from league.features.kit.scenarios.programme import SCENARIOS
+from league.features.kit.scenarios.refereeing import home_of
+from league.transport.http_client import HttpClient
 from tests.kit.defects import failed, told, warned
 from tests.kit.leagues import KitManager, KitReferee
 from tests.support.http_wire import free_port
@@ -41,6 +46,8 @@ MANAGERS = {
     "forgets a round": ("SCHEDULE.everybody_meets", True),
     "never ends": ("LEAGUE.completed_once", True),
     "refuses draws": ("REPORT.acknowledged", False),
+    "tells no referee": ("ROUND.announced_to_referees", False),
+    "tells referees that ask": ("ROUND.announced_to_referees", True),
 }
 LAZY = {"registers no referee": "it registers no referee", "never begins": "it announced no match"}
 TESTED_WITH_PLAYERS = {"RPC.id", "RPC.method"}
@@ -72,7 +79,7 @@ def test_every_row_names_a_function_and_every_check_is_failed_by_some_broken_age
     assert {scenario for check in checks.values() for scenario in check.scenarios} <= set(SCENARIOS)
     broken = {clause for clause, _ in (REFEREES if role == "referee" else MANAGERS).values()}
     rows = {name for name, check in checks.items() if check.judge != "field"}
-    assert rows - broken == TESTED_WITH_PLAYERS | ({"ROUND.announced_to_referees"} if role == "manager" else set())
+    assert rows - broken == TESTED_WITH_PLAYERS
 
 
 def test_a_good_referee_would_referee() -> None:
@@ -97,8 +104,27 @@ def test_a_referee_that_leaves_matches_without_a_result_would_not_referee(defect
     assert not report.passed
 
 
-def test_a_referee_that_is_started_in_another_way_is_found_out() -> None:
-    assert checked_referee("knows START_MATCH only").playing.would_play is True
+@pytest.mark.parametrize("habit", ["knows START_MATCH only", "is at localhost"])
+def test_a_referee_that_is_started_in_another_way_is_found_out(habit: str) -> None:
+    """One takes no announcement, the other only matches of the endpoint that it registered."""
+    assert checked_referee(habit).playing.would_play is True
+
+
+def test_players_can_live_at_ports_of_their_own() -> None:
+    async def invite() -> str:
+        record = RunRecord("here", role="referee")
+        server = KitServer(record)
+        home = await server.listen("127.0.0.1", 0, home_of("P02"))
+        client = HttpClient()
+        try:
+            url = f"http://127.0.0.1:{home.sockets[0].getsockname()[1]}/mcp"
+            await client.post(url, b'{"message_type": "GAME_INVITATION"}', 5.0, 10_000)
+        finally:
+            await client.close()
+            await server.close()
+        return record.arrivals[0].place
+
+    assert asyncio.run(invite()) == home_of("P02")
 
 
 def test_a_referee_that_does_not_register_would_not_referee() -> None:

@@ -40,7 +40,8 @@ of their own: REGISTER.retries does not answer a registration, REGISTER.stops_wh
 REGISTER.waits_for_approval makes it wait for the operator.
 
 A referee must register: start it with --manager http://127.0.0.1:PORT/mcp. The kit gives it four matches between
-players of its own, and takes its reports. In a manager's league the kit plays two players and a referee, and two more
+players of its own, and takes its reports. With --listen 8000 these players are also at 8101 and 8102, where the
+documents have them. In a manager's league the kit plays two players and a referee, and two more
 players and another referee if the league does not begin; start the manager anew for each check.
 
 --hostile sends hundreds of bad inputs. The agent must refuse each of them, and none may change its state. Start a

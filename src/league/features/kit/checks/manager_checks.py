@@ -8,7 +8,9 @@ from itertools import combinations
 
 from league.features.kit.checks.outcome import Check, CheckOutcome, broken, each, kept, untestable
 from league.features.kit.checks.playing import Playing
+from league.features.kit.driver.messages import WAYS
 from league.features.kit.driver.record import RunRecord, message_in
+from league.gateway.readers.foreign_assignments import schedule_in
 from league.gateway.readers.foreign_tables import ForeignTableRow, tallies_in
 from league.protocol.message.messages import MatchResultAck
 
@@ -124,15 +126,22 @@ def would_lead(record: RunRecord) -> Playing:
     """Judge whether a league under this manager would come to a right end."""
     if not record.is_reached:
         return Playing(None)
+    reason = _why_it_fails(record)
+    return Playing(not reason, reason)
+
+
+def _why_it_fails(record: RunRecord) -> str:
     for role in ("player", "referee"):
         if not record.members(role):
-            return Playing(False, f"it registers no {role}: {_why_not_registered(record)}")
+            return f"it registers no {role}: {_why_not_registered(record)}"
     if not record.staged:
-        return Playing(False, f"it announced no match to {len(record.members('player'))} players and a referee")
+        return f"it announced no match to {len(record.members('player'))} players and a referee"
+    told = {arrival.place for arrival in record.requests(*WAYS)}
+    answers = [probe for probe in record.of("schedule") if schedule_in(probe.answer)]
+    if not answers and told.isdisjoint(member.path for member in record.members("referee")):
+        return "it tells no referee of its matches, neither unasked nor in answer to GET_SCHEDULE"
     wrong = _differences(record)
     refused = [probe for probe in record.of("report") if probe.parsed.error is not None]
     if wrong is None and refused:
-        return Playing(False, f"it does not take a report: {refused[0].why_not()}")
-    if wrong:
-        return Playing(False, f"it does not count what is reported: {wrong}")
-    return Playing(True)
+        return f"it does not take a report: {refused[0].why_not()}"
+    return f"it does not count what is reported: {wrong}" if wrong else ""

@@ -24,6 +24,8 @@ from league.protocol.versions import PROTOCOL
 __all__ = ["LEAGUE", "MessageWriter", "number_in"]
 REFEREE = "REF01"
 EVEN_ODD = "even_odd"
+WAYS = ("ROUND_ANNOUNCEMENT", "START_MATCH", "MATCH_ASSIGNMENT")
+"""The ways to tell a referee of a match."""
 MANAGER_KEY = hashlib.sha256(b"the conformance kit signs nothing").hexdigest()
 """Stands where a manager has its public key: no player checks a signature of the kit."""
 

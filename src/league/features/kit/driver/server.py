@@ -62,8 +62,9 @@ REGISTRATIONS: Final = {"LEAGUE_REGISTER_REQUEST": "player", "REFEREE_REGISTER_R
 class _Connection(asyncio.Protocol):
     """A connection of an agent: it answers requests one after another, however their HTTP is written."""
 
-    def __init__(self, server: KitServer) -> None:
+    def __init__(self, server: KitServer, home: str = "") -> None:
         self._server = server
+        self._home = home
         self._parser = httptools.HttpRequestParser(self)
         self._raw = b""
         self._place = b""
@@ -93,7 +94,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         head = self._raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-        place = self._place.decode("latin-1").partition("?")[0]
+        place = self._home or self._place.decode("latin-1").partition("?")[0]
         answer = self._server.arrived(place, head, self._body)
         self._raw = self._place = self._body = b""
         if answer is not None:
@@ -114,7 +115,7 @@ class KitServer:
         self._rejects = rejects
         """The error that registrations get: E020 all of them, E043 the first."""
         self._drops = drops_first
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._news = asyncio.Event()
         self.connections: set[asyncio.Transport] = set()
         self.refuses_next_query = not derives and record.role == "player"
@@ -126,13 +127,19 @@ class KitServer:
     # --- the server ---------------------------------------------------------------------------------------------------
 
     async def open(self, host: str, port: int) -> None:
-        self._server = await asyncio.get_running_loop().create_server(lambda: _Connection(self), host, port)
+        server = await self.listen(host, port)
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{self._server.sockets[0].getsockname()[1]}"
+        self.url = f"http://{name}:{server.sockets[0].getsockname()[1]}"
+
+    async def listen(self, host: str, port: int, home: str = "") -> asyncio.Server:
+        """Serve at a port; `home` is the place that all requests there are meant for."""
+        server = await asyncio.get_running_loop().create_server(lambda: _Connection(self, home), host, port)
+        self._servers.append(server)
+        return server
 
     async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         # A connection that was accepted just now is handed over first, or nobody would close it.
         for _ in range(2):
             await asyncio.sleep(0)

@@ -3,10 +3,10 @@
 # Theory of operation
 #
 # The kit registers two players and a referee, and two more players and another referee if the league does not begin.
-# It plays no match: when an announcement or an assignment names one, it reports a result that it has thought of (the
-# first player wins, a draw, the second player wins), as the referee that the manager named. Matches are read as our
-# own referee reads them. When nothing more comes, it asks for the table, reports the last match again and with another
-# result, and asks for the table once more.
+# It plays no match: when an announcement or an assignment names one, it reports a result that it has thought of (a
+# draw, the first player wins, the second player wins), as the referee that the manager named. Matches are read as our
+# own referee reads them. Before the first report it asks for the schedule, as a referee. When nothing more
+# comes, it asks for the table, reports the last match again and with another result, and asks for the table once more.
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Final
 
 from league.features.kit.driver.conventions import Object
 from league.features.kit.driver.kit import Kit
-from league.features.kit.driver.messages import REFEREE, parity_of
+from league.features.kit.driver.messages import REFEREE, WAYS, parity_of
 from league.features.kit.driver.record import KitMember, StagedMatch, message_in
-from league.features.kit.scenarios.refereeing import WAYS, home_of
+from league.features.kit.scenarios.refereeing import home_of
 from league.gateway.readers.foreign_assignments import Assignee, announcement_in, schedule_in
 from league.protocol.errors import PeerError
 from league.protocol.message.messages import RegisterResponse, RoundAnnouncement
@@ -29,8 +29,8 @@ BEGIN_S: Final = 5.0
 QUIET_S: Final = 8.0
 """How long the next match may take."""
 EVEN, ODD = 8, 7
-RESULTS: Final = (("even", "odd", EVEN), ("even", "even", EVEN), ("even", "odd", ODD))
-"""The choices of both players and the number, in turn."""
+RESULTS: Final = (("even", "even", EVEN), ("even", "odd", EVEN), ("even", "odd", ODD))
+"""The choices of both players and the number, in turn: first the draw, which managers count wrongly most often."""
 REFEREE_FIELDS: Final = ("referee_id", "referee_endpoint")
 START: Final = {"jsonrpc": "2.0", "id": 1, "method": "start_league", "params": {}}
 
@@ -49,6 +49,8 @@ async def leading(kit: Kit) -> None:
     record = kit.record
     last: Object | None = None
     while (match := await _next_match(kit, QUIET_S)) is not None:
+        if last is None:
+            await _ask(kit, match, "schedule", "referee", "GET_SCHEDULE")
         report = _report(kit, match, len(record.staged))
         choices = report["result"]["details"]["choices"]
         record.staged.append(StagedMatch(match["match_id"], {player: (choices[player],) for player in choices}))
@@ -56,11 +58,11 @@ async def leading(kit: Kit) -> None:
         last = match
     if last is None:
         return
-    await _ask_for_table(kit, last, "table")
+    await _ask(kit, last, "table")
     number = len(record.staged) - 1
     await kit.send_message("report again", _report(kit, last, number))
     await kit.send_message("another report", _report(kit, last, number + 1))
-    await _ask_for_table(kit, last, "table afterwards")
+    await _ask(kit, last, "table afterwards")
 
 
 async def _register(kit: Kit, name: str) -> None:
@@ -156,8 +158,8 @@ def _referee_of(kit: Kit, match: Object) -> KitMember:
     return referees[0]
 
 
-async def _ask_for_table(kit: Kit, match: Object, label: str) -> None:
-    player = kit.record.members("player")[0]
-    message = kit.writer.write("LEAGUE_QUERY", player=player.id, league=match["league_id"])
-    message["auth_token"] = player.token
+async def _ask(kit: Kit, match: Object, label: str, role: str = "player", query_type: str = "GET_STANDINGS") -> None:
+    member = kit.record.members(role)[0]
+    message = kit.writer.write("LEAGUE_QUERY", player=member.id, league=match["league_id"])
+    message |= {"sender": f"{role}:{member.id}", "query_type": query_type, "auth_token": member.token}
     await kit.send_message(label, message)

@@ -8,18 +8,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from league.features.kit.driver.conventions import HOSTED, Object
 from league.features.kit.driver.kit import Kit
-from league.features.kit.driver.messages import REFEREE
+from league.features.kit.driver.messages import REFEREE, WAYS
 from league.features.kit.driver.record import Probe, StagedMatch
 from league.features.kit.driver.server import KitServer
 from league.gateway.readers.foreign_assignments import spelled_out
 from league.protocol.wire.jsonrpc import MANAGER_LIMIT, decode_call
 
 PLAYERS: Final = ("P01", "P02")
-WAYS: Final = ("ROUND_ANNOUNCEMENT", "START_MATCH", "MATCH_ASSIGNMENT")
+PORT: Final = 8000
+"""Where the documents have the manager; its players are at 8101 and 8102 then."""
 BEGIN_S: Final = 12.0
 """How long a referee may take to invite somebody: some ask for their matches every ten seconds."""
 MATCH_S: Final = 60.0
@@ -43,12 +45,15 @@ async def refereeing(kit: Kit) -> None:
     record = kit.record
     if record.member is None:
         return
+    if kit.options.listen == PORT:
+        await _move_in(kit)
+    endpoint = record.member.meta.get("contact_endpoint", kit.options.target)
     ways = list(WAYS)
     for number, choices in CHOICES.items():
         match_id = kit.writer.match_id(number)
         is_dropped = number == DIFFERENT
         record.staged.append(StagedMatch(match_id, dict(zip(PLAYERS, choices, strict=True)), is_dropped))
-        if not await _begins(kit, number, ways):
+        if not await _begins(kit, number, ways, endpoint):
             return
         if not await _has_come(kit, match_id, "MATCH_RESULT_REPORT", MATCH_S):
             return
@@ -57,9 +62,16 @@ async def refereeing(kit: Kit) -> None:
     await kit.say("league completed", "LEAGUE_COMPLETED", DECLINED, plain=False)
 
 
-async def _begins(kit: Kit, number: int, ways: list[str]) -> bool:
+async def _move_in(kit: Kit) -> None:
+    """Serve the players at the documents' ports, too, if these are free: some referees look for them nowhere else."""
+    for port, player in enumerate(PLAYERS, start=8101):
+        with suppress(OSError):
+            await kit.server.listen(kit.options.host, port, home_of(player))
+
+
+async def _begins(kit: Kit, number: int, ways: list[str], endpoint: str) -> bool:
     """Tell the referee of a match; return whether it invited somebody. `ways` are those that may make it play."""
-    announcement = _announcement(kit.writer.write("ROUND_ANNOUNCEMENT", number, player=PLAYERS[0]), kit)
+    announcement = _announcement(kit.writer.write("ROUND_ANNOUNCEMENT", number, player=PLAYERS[0]), kit, endpoint)
     kit.server.schedule.append(announcement)
     for way in list(ways):
         message = announcement
@@ -73,11 +85,11 @@ async def _begins(kit: Kit, number: int, ways: list[str]) -> bool:
     return False
 
 
-def _announcement(announcement: Object, kit: Kit) -> Object:
-    """Complete an announcement as it goes to a referee."""
+def _announcement(announcement: Object, kit: Kit, endpoint: str) -> Object:
+    """Complete an announcement as it goes to a referee; `endpoint` is its own, as it registered it."""
     [match] = announcement["matches"]
     homes = [(player, kit.server.url + home_of(player)) for player in PLAYERS]
-    match |= {**spelled_out(homes), "referee_id": REFEREE, "referee_endpoint": kit.options.target, "attempt": 1}
+    match |= {**spelled_out(homes), "referee_id": REFEREE, "referee_endpoint": endpoint, "attempt": 1}
     return announcement
 
 
