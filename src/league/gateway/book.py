@@ -216,18 +216,8 @@ class PeerBook(Book):
 
     # --- what is known ------------------------------------------------------------------------------------------------
 
-    def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float) -> None:
-        self._learn(agent_id, agent_id, endpoint, convention, now)
-
-    def _learn(
-        self,
-        key: str,
-        agent_id: str,
-        endpoint: str,
-        convention: Convention,
-        now: float,
-    ) -> None:
-        if self.conventions.get(key) is not convention:
+    def learn(self, agent_id: str, endpoint: str, convention: Convention, now: float, key: str = "") -> None:
+        if self.conventions.get(key or agent_id) is not convention:
             self._happened(
                 ConventionLearned(
                     at=now,
@@ -309,7 +299,7 @@ class PeerBook(Book):
         def learn(form: Form, now: float) -> None:
             # A page takes one kind of message: what works there says nothing about other calls.
             if form.endpoint == to.endpoint:
-                self._learn(key, to.agent_id, to.endpoint, form.convention, now)
+                self.learn(to.agent_id, to.endpoint, form.convention, now, key)
             else:
                 self._take_matches_at_page.add(to.agent_id)
 

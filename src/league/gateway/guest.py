@@ -46,7 +46,6 @@ from league.protocol.errors import PeerError, Violation
 from league.protocol.message.envelope import Unsealed
 from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.messages import (
-    LeagueQuery,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -172,10 +171,10 @@ def _question(membership: Membership, envelope: Envelope) -> Message:
     )
 
 
-def _schedule_question(membership: Membership, envelope: Envelope) -> Message:
-    """Ask for the schedule (D0 411: "player or referee")."""
+def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
+    """Ask for something that no document answers in one way (D0 411: "player or referee")."""
     league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return FreeQuery(**envelope, league_id=league_id, query_type="GET_SCHEDULE", query_params=QueryParams())
+    return FreeQuery(**envelope, league_id=league_id, query_type=query_type, query_params=QueryParams())
 
 
 def _heed(content: Content | None, context: RefereeContext, now: float) -> None:
@@ -229,7 +228,7 @@ class Polling:
         if is_guest and not context.settings.is_strict and context.docket.state != "SHUTDOWN":
             self._is_first = True
             self._questions = [
-                _PollQuestion(_schedule_question, self._look_at_schedule),
+                _PollQuestion(partial(_query, "GET_SCHEDULE"), self._look_at_schedule),
                 _PollQuestion(_question, self._look_at_list),
             ]
             context.timers.set(self, now + POLL_AFTER_S, self._poll)
@@ -332,8 +331,8 @@ class Polling:
                 self._look_at(matches, "GET_SCHEDULE", now)
                 self._lead.release(now)
             else:
-                match_ids = [fields["match_id"] for fields in matches]
-                self._lead.hold([match_id for match_id in match_ids if match_id not in docket.open], now)
+                new = (fields["match_id"] for fields in matches if fields["match_id"] not in docket.open)
+                self._lead.hold(new, now)
                 self._look_at(matches, "GET_SCHEDULE", now)
         self._rounds = rounds
 
@@ -400,16 +399,6 @@ class AddressSource:
     ask: Callable[[Membership, Envelope], Message] | None = None
     look: Callable[[], Information | Refusal] = lambda: Information({})
     read: Callable[[Fields], dict[str, str]] = foreign.addresses_in
-
-
-def _query(query_type: str, membership: Membership, envelope: Envelope) -> Message:
-    league_id = membership.league_id or foreign.UNNAMED_LEAGUE
-    return LeagueQuery(
-        **envelope,
-        league_id=league_id,
-        query_type=query_type,
-        query_params=QueryParams(),
-    )
 
 
 def sources(settings: RefereeSettings) -> Iterator[AddressSource]:

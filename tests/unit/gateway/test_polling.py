@@ -15,7 +15,7 @@ from league.gateway.guest import NOTHING_GIVEN, POLL_AFTER_S, POLL_S, POLL_SLOWL
 from league.gateway.lead import LEAD_S, LOOK_S
 from league.gateway.readers.foreign_assignments import FreeQuery, GetAssignedMatches
 from league.gateway.readers.tools import Tool, pick
-from league.machine import Acknowledged, Address, Failure, Information, Inquiry, Ping, Refusal, Step
+from league.machine import ADDRESS_QUERIES, Acknowledged, Address, Failure, Information, Inquiry, Ping, Refusal, Step
 from league.protocol.conventions import Convention
 from league.protocol.message.envelope import Reading, seal
 from league.protocol.message.messages import GameInvitation, LeagueQuery
@@ -43,7 +43,7 @@ class Abroad(Rig):
     def take(self, step: Step) -> Step:
         taken = super().take(step)
         for call in list(self.under_way.values()):
-            if isinstance(call.message, FreeQuery):
+            if isinstance(call.message, FreeQuery) and call.message.query_type not in ADDRESS_QUERIES:
                 self.answer(call, self.schedule)
         return taken
 

@@ -14,7 +14,6 @@ from typing import ClassVar, Final, NamedTuple
 from msgspec import Struct, structs
 
 from league.gateway.readers.foreign_json import Fields, as_object, deviation_from, first_text, flattened, text_in
-from league.machine import ADDRESS_QUERIES
 from league.protocol.errors import Violation
 from league.protocol.message.envelope import Reading, Unsealed, seal, unseal
 from league.protocol.message.exchanges import Role
@@ -101,8 +100,6 @@ VERBS = {
 
 def is_answered_freely(sent: Message) -> bool:
     """Is it a question whose answer no document describes?"""
-    if type(sent) is LeagueQuery:
-        return sent.query_type in ADDRESS_QUERIES
     return type(sent) in (GetAssignedMatches, FreeQuery)
 
 

@@ -61,7 +61,8 @@ def normalise_answer(content: dict[str, Any], sent: str, move: MoveRequest | Non
     if sent == "CHOOSE_PARITY_CALL":
         return _choice(content)
     if move is not None:
-        return _move(content, move.move_type)
+        chosen = {"move_type": move.move_type, "choice": content.get("choice")}
+        return _chosen(content, "GAME_MOVE_RESPONSE", "move_data", chosen)
     if sent in META_FIELDS:
         return _membership(content, sent)
     return content, ()
@@ -127,12 +128,6 @@ def _choice(content: dict[str, Any]) -> Normalised:
         "parity_choice",
         content.get("choice"),
     )
-
-
-def _move(content: dict[str, Any], move_type: str) -> Normalised:
-    """Read a choice in any other game."""
-    move = {"move_type": move_type, "choice": content.get("choice")}
-    return _chosen(content, "GAME_MOVE_RESPONSE", "move_data", move)
 
 
 def _chosen(content: dict[str, Any], kind: str, place: str, value: object) -> Normalised:

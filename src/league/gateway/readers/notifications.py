@@ -41,17 +41,13 @@ def _with_zones(content: dict[str, Any], kind: str) -> Normalised:
     deviations = []
     for name in _TIMES:
         text = content.get(name)
-        if isinstance(text, str) and _lacks_zone(text):
+        if isinstance(text, str) and not timestamps.is_compat(text) and timestamps.is_compat(text + "Z"):
             times[name] = text + "Z"
             place = "ENVELOPE" if name == "timestamp" else kind
             deviations.append(deviation_from(place, name, f"{text!r} names no zone; read as UTC", "E021"))
     if not times:
         return content, ()
     return {**content, **times}, tuple(deviations)
-
-
-def _lacks_zone(text: str) -> bool:
-    return not timestamps.is_compat(text) and timestamps.is_compat(text + "Z")
 
 
 def _as_it_is(content: dict[str, Any]) -> Normalised:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from league.gateway.readers import foreign_assignments
-from league.gateway.readers.foreign_json import Fields, as_object, flattened
+from league.gateway.readers.foreign_json import Fields, as_object, flattened, text_in
 from league.protocol.message.exchanges import EXCHANGES
 from league.protocol.message.messages import MESSAGES
 from league.protocol.wire.jsonrpc import NESTED_METHODS
@@ -113,7 +113,7 @@ class ToolList:
         fields = as_object(content)
         rows = fields.get("tools")
         if isinstance(rows, list):
-            self.tools += tuple(_tool(row) for row in rows if _is_tool(row))
+            self.tools += tuple(_tool(row) for row in map(as_object, rows) if text_in(row, "name"))
         cursor = fields.get("nextCursor")
         self.params = None
         if self._may_follow(cursor):
@@ -125,10 +125,6 @@ class ToolList:
         if not isinstance(cursor, str) or len(cursor) > LONGEST_CURSOR:
             return False
         return cursor not in self._cursors and len(self._cursors) + 1 < PAGES
-
-
-def _is_tool(row: object) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("name"), str)
 
 
 def _tool(row: Fields) -> Tool:
@@ -255,7 +251,7 @@ class _Declaration(Struct, frozen=True):
 
     def fit(self, value: object, place: object) -> object:
         """Return a value as its parameter takes it: text where only text is taken, an object without unknown fields."""
-        wants_text = self._takes(place, "string") and not self._takes(place, _kind_of(value))
+        wants_text = self._takes(place, "string") and not self._takes(place, _KIND_OF.get(type(value), "null"))
         if wants_text and not isinstance(value, str):
             return _text(value)
         if isinstance(value, list):
@@ -338,10 +334,6 @@ def _kinds(schema: Fields) -> tuple[str, ...]:
     if "type" not in schema and "properties" in schema:
         return ("object",)
     return _KINDS
-
-
-def _kind_of(value: object) -> str:
-    return _KIND_OF.get(type(value), "null")
 
 
 def _text(value: object) -> str:
