@@ -346,10 +346,11 @@ def test_numbers_of_d1_are_refusals_that_our_agents_understand(processes: Proces
     assert league.said("acknowledged: ", 2) == ["ACKNOWLEDGED P01 1", "ACKNOWLEDGED P02 1"]
     # Players alone may ask this manager (D1 7.1). To ask it leads to nothing, and the referee stays what it is.
     league.said("refused: 6001")
-    league.said("refused: 1001", 2)
     league.said("refused: -32601")
     assert referee.is_running
     (waits, *_) = referee.said(f"{referee.endpoint} waits: ")
     assert "nobody has given this referee a match" in waits
     assert (first.stop(), second.stop(), referee.stop()) == (0, 0, 0)
+    # Registered again, it would have been another referee.
+    assert len([line for line in league.lines if line.startswith("refused: 1001")]) == 1
     assert processes.bugs == []
