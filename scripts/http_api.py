@@ -343,6 +343,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
     "Health": {
         "status": Field(text("ok"), "the process answers"),
         "games": Field(many(text()), "a player's: the games that it names; absent for others"),
+        "sender": Field(text(), "its name in messages; absent while it reads its journal"),
         "registered_as": Field(text(), "a player's: its id, empty until it has one; absent for others"),
     },
     "Readiness": {"status": Field(text("ready", "not ready"), "not ready: it starts, or its storage is down")},
@@ -357,7 +358,7 @@ SHAPES: Mapping[str, Mapping[str, Field]] = {
         "error_name": Field(text(), "of the catalogue; absent for 404 and 405"),
     },
 }
-OPTIONAL = {"Health": ("games", "registered_as"), "Refused": ("error_code", "error_name")}
+OPTIONAL = {"Health": ("games", "registered_as", "sender"), "Refused": ("error_code", "error_name")}
 
 PAGES: tuple[Page, ...] = (
     Page("/api/league", "the league in numbers", "League", unready=True),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from league.events import MatchDecided, MoveMade
-from league.features.workshop.spar_command import REGISTERED
+from league.features.workshop.sparring import REGISTERED
 from league.hosting.author.author_checks import BLOCKS
 from league.storage.reading import open_for_reading
 from tests.support.dialects import CONVENTIONS
@@ -250,6 +250,16 @@ def test_a_copy_that_cannot_be_made_is_told_at_once(processes: Processes, player
     ended = processes.run("spar", *player.split())
     assert ended.returncode != 0
     assert complaint in ended.stderr
+
+
+def test_only_players_spar(processes: Processes) -> None:
+    manager = processes.manager(players=2)
+    referee = processes.referee(manager)
+    referee.said("registered as REF01")
+    for agent, who in ((manager, "league_manager"), (referee, "referee REF01")):
+        told = f"{agent.endpoint}: this is {who}, not a player\n"
+        assert processes.run("spar", agent.endpoint).stderr == f"league spar: {told}"
+        assert processes.run("compare", agent.endpoint, "random").stderr == f"league compare: {told}"
 
 
 def test_who_is_not_there_is_told_at_once(processes: Processes) -> None:

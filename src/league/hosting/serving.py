@@ -250,12 +250,15 @@ class HostedAgent:
             await self._follower.finish()
 
     def basic_pages(self, shown: Callable[[], dict[str, object]] = dict) -> dict[str, Callable[[], Response]]:
-        """The pages that every role serves beside /mcp; `shown` is what it says of itself beside that it lives."""
+        """The pages that every role serves beside /mcp; `shown` is what it says of itself beside who it is."""
         return {
-            "/healthz": lambda: Response(200, msgspec.json.encode({"status": "ok"} | shown())),
+            "/healthz": lambda: Response(200, msgspec.json.encode({"status": "ok"} | self._named() | shown())),
             "/readyz": self._ready,
             "/metrics": self._metrics,
         }
+
+    def _named(self) -> dict[str, str]:
+        return {} if self.agent is None else {"sender": self.agent.speaker.sender}
 
     def _ready(self) -> Response:
         # The lock is looked at with each call: a process that stood still may have lost it.

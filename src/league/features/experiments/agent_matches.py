@@ -33,6 +33,7 @@ from league.features.workshop.sparring import (
     SparringPlan,
     SparringSession,
     SparringWatcher,
+    game_of,
     player_endpoint,
     probe_guest,
 )
@@ -50,6 +51,8 @@ LEAGUE: Final = "comparison"
 def check_agents(plan: TournamentPlan) -> None:
     """Raise CommandError if the agents of a plan cannot be compared."""
     endpoints = [player_endpoint(agent) for agent in plan.agents]
+    for endpoint in endpoints:
+        game_of(endpoint)
     if len(set(endpoints)) < len(endpoints):
         raise CommandError(f"an agent cannot play against itself: start a second one beside {endpoints[0]}")
     if plan.asking:

@@ -33,10 +33,6 @@ match nor a retry are found by `league check player`.
 exit status: 0 if all matches were played without a technical loss of the player, 1 if not, 2 for wrong usage or if
 nobody listens at the address"""
 JOURNAL = "sparring.db"
-REGISTERED = (
-    "is registered, so it listens only to the referees of its league; spar with a copy of it by naming its class, as "
-    "in league spar ./first.py:First"
-)
 LEAST_NUMBER = 0.01
 LARGEST_NUMBER = 1e6
 
@@ -106,11 +102,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _spar(args: argparse.Namespace, url: str) -> int:
     from league.features.workshop.spar_run import play
-    from league.features.workshop.sparring import player_endpoint
+    from league.features.workshop.sparring import game_of, player_endpoint
     from league.hosting.serving import run_loop
 
     endpoint = player_endpoint(url)
-    named_game = _game_of(endpoint)
+    named_game = game_of(endpoint)
     args.game = args.game or named_game
     entrants = _entrants(args.against)
     _check(args)
@@ -125,29 +121,6 @@ def _spar(args: argparse.Namespace, url: str) -> int:
 
 
 # --- reading the arguments --------------------------------------------------------------------------------------------
-
-
-def _game_of(endpoint: str) -> str:
-    """The game that the player at this address names first; only players of this package say so.
-
-    CommandError if it is registered: it would refuse every match.
-    """
-    from league.cli.pages import Pages
-    from league.games import registry
-
-    health: object = None
-    with suppress(CommandError):
-        health = Pages(endpoint).json("/healthz")
-    if not isinstance(health, dict):
-        return "even_odd"
-    if health.get("registered_as"):
-        raise CommandError(f"{endpoint} {REGISTERED}", USAGE)
-    games = health.get("games")
-    if isinstance(games, list):
-        for game in games:
-            if isinstance(game, str) and registry.find(game) is not None:
-                return game
-    return "even_odd"
 
 
 def _entrants(names: str) -> tuple[Entrant, ...]:

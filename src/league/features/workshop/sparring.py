@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,11 +21,13 @@ from league.agent import sources
 from league.agent.agent import Agent, Setup
 from league.agent.probing import probe
 from league.agent.recovery import LiveJournal
+from league.cli.pages import Pages
 from league.events import Event
 from league.features.workshop.sparring_manager import REFEREE_ID, Fixtures, SparringManager
+from league.games import registry
 from league.hosting import serving
 from league.hosting.member import players, referees
-from league.hosting.member.players import Entrant, Seeding, StrategyRunner
+from league.hosting.member.players import USUAL_GAME, Entrant, Seeding, StrategyRunner
 from league.hosting.serving import Door, HostedAgent
 from league.hosting.settings.options import defaults
 from league.hosting.settings.player_options import PlayerOptions
@@ -49,6 +51,10 @@ from league.transport.http_client import HttpClient
 LIMIT = jsonrpc.MANAGER_LIMIT
 PING_S = 3.0
 MOST_MATCHES = 1000
+REGISTERED = (
+    "is registered, so it listens only to the referees of its league; spar with a copy of it by naming its class, as "
+    "in league spar ./first.py:First"
+)
 
 
 class SparringWatcher:
@@ -94,6 +100,29 @@ def player_endpoint(url: str) -> str:
         if RULES["url"](endpoint) is None:
             return endpoint
     raise CommandError(f"{url!r} is not an http address; try http://127.0.0.1:8101/mcp", USAGE)
+
+
+def game_of(endpoint: str) -> str:
+    """Return the game that the player at this address names first; only players of this package say so.
+
+    CommandError if the agent is no player, or is registered: it would refuse every match.
+    """
+    health: object = None
+    with suppress(CommandError), closing(Pages(endpoint)) as pages:
+        health = pages.json("/healthz")
+    if not isinstance(health, dict):
+        return USUAL_GAME
+    role, _, agent_id = str(health.get("sender", "player")).partition(":")
+    if role != "player":
+        raise CommandError(f"{endpoint}: this is {role} {agent_id}".rstrip() + ", not a player", USAGE)
+    if health.get("registered_as"):
+        raise CommandError(f"{endpoint} {REGISTERED}", USAGE)
+    games = health.get("games")
+    if isinstance(games, list):
+        for game in games:
+            if isinstance(game, str) and registry.find(game) is not None:
+                return game
+    return USUAL_GAME
 
 
 async def probe_guest(plan: SparringPlan, guest: Address, client: HttpClient) -> Findings:
