@@ -342,6 +342,28 @@ def test_what_is_missing_is_named_and_nothing_is_written(
     assert "holds a tournament already" in capsys.readouterr().err
 
 
+def test_a_shard_has_no_table_and_says_what_comes_next(tmp_path: Path) -> None:
+    shard = tournament(NAMES, to=tmp_path / "part", shard="1/4", **SETTINGS)
+    assert repr(shard).startswith("shard 1/4: ")
+    assert "league merge" in repr(shard)
+    assert "shard 1/4: " in shard._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"resume": True}, "need a folder"),
+        ({"shard": "1/4"}, "need a folder"),
+        ({"shard": "1/4", "to": "part", "seed": None}, "need one seed"),
+        ({"address": "127.0.0.1:9"}, "add --executor ray"),
+        ({"jobs": 0}, "--jobs must be at least 1"),
+    ],
+)
+def test_scripts_are_told_what_does_not_fit_together(changed: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(CommandError, match=complaint):
+        tournament(NAMES, **{**SETTINGS, **changed})
+
+
 def test_parts_of_different_plans_are_not_merged(shards: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other"
     tournament(["random", "alternate", "always_even"], to=other, shard="2/4", **SETTINGS)

@@ -58,7 +58,7 @@ from league.games import registry
 from league.games.contract import PLAYER_A, PLAYER_B, Game
 from league.protocol.message.experiment import Provenance
 from league.reading.models import why_not_rated
-from league.terminal import CommandError
+from league.terminal import USAGE, CommandError
 
 SAME: Final = 5
 """After this many equal matches, move for move, two strategies are taken to play that match always."""
@@ -357,6 +357,12 @@ def tournament(
     executors.refuse_unguarded_script()
     game = registry.name_of(game)
     folder = None if to is None else Path(to)
+    if folder is None and (resume or shard):
+        raise CommandError("--resume and --shard need a folder for the series: name one with --to", USAGE)
+    if shard and seed is None:
+        raise CommandError("all shards need one seed, or they can't be merged: give the same --seed to each", USAGE)
+    if address and executor != "ray":
+        raise CommandError("--address is that of a Ray cluster: add --executor ray", USAGE)
     if seed is None:
         seed = _seed(folder, resume)
     # A text can be looped over, too, but it is one strategy.
@@ -376,7 +382,7 @@ def tournament(
         raise CommandError(
             f"{agent} is a running agent, and a tournament plays without servers: use `league compare` or `league spar`"
         )
-    order = Order(plan, executor, address, folder, resume, _shard(shard, folder))
+    order = Order(plan, executor, address, folder, resume, _shard(shard))
     result = off_the_loop(partial(run, order, progress or (lambda *_: None), on_match))
     for strategy in missing:
         row = {"strategy": strategy.name, "failure": f"took no part: {strategy.sentence}", "times": 1}
@@ -407,15 +413,13 @@ def _seed(folder: Path | None, resume: bool) -> int:
     return int.from_bytes(os.urandom(4), "big")
 
 
-def _shard(text: str | None, folder: Path | None) -> Shard | None:
+def _shard(text: str | None) -> Shard | None:
     if text is None:
         return None
     number, _, count = text.partition("/")
     is_number = number.isdecimal() and count.isdecimal()
     if not is_number or not 1 <= int(number) <= int(count):
         raise CommandError(f"a shard is written as 2/7, counted from 1, and not {text!r}")
-    if folder is None:
-        raise CommandError("a shard needs a folder for its series, which are merged later: name one with --to")
     return Shard(int(number), int(count))
 
 
@@ -428,8 +432,8 @@ def check(plan: TournamentPlan) -> None:
     if len(plan.contenders) < 2:
         only = "".join(f", and {name} is only one" for name in plan.names)
         raise CommandError(f"a tournament needs at least two strategies{only}")
-    if plan.meetings < 1:
-        raise CommandError("every pair must meet at least once")
+    if plan.meetings < 1 or plan.openings < 0 or (plan.jobs is not None and plan.jobs < 1):
+        raise CommandError("--meetings and --jobs must be at least 1, and --openings at least 0", USAGE)
     if not 0 < plan.move_seconds < math.inf:
         raise CommandError("the time for a choice must be more than 0 seconds")
     # Made once here, so that an error is found before hours of play.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from league.features.experiments.outcome.result_text import tournament_lines
-from league.terminal import USAGE, Command, CommandError, add_json_option, examples, print_result
+from league.terminal import Command, add_json_option, examples, print_result
 from league.terminal import tables as terminal
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ def _configure_spreading(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from league.features.experiments.tournament import tournament
 
-    _check(args)
     names = [name.strip() for name in args.strategy.split(",")]
     try:
         result = tournament(
@@ -134,9 +133,6 @@ def run(args: argparse.Namespace) -> int:
         if args.to:
             print(f"\nstopped; what was played is in {args.to}: --resume goes on from there", file=sys.stderr)
         raise
-    if args.shard:
-        print_result(args.json, result.document, _shard_lines(result.document, args.to))
-        return 0
     written = []
     if args.to:
         written = written_files(Path(args.to))
@@ -144,28 +140,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Raise CommandError if options do not fit together."""
-    if args.meetings < 1 or (args.jobs is not None and args.jobs < 1):
-        raise CommandError("--meetings and --jobs must be at least 1", USAGE)
-    if args.openings < 0:
-        raise CommandError("--openings must be at least 0", USAGE)
-    if not args.to and (args.resume or args.shard):
-        raise CommandError("--resume and --shard need a folder for the series: name one with --to", USAGE)
-    if args.shard and args.seed is None:
-        raise CommandError("all shards need one seed, or they can't be merged: give the same --seed to each", USAGE)
-    if args.address and args.executor != "ray":
-        raise CommandError("--address is that of a Ray cluster: add --executor ray", USAGE)
-
-
 def written_files(folder: Path) -> list[Path]:
     """Return the files of a tournament."""
     return sorted(path for path in folder.iterdir() if path.suffix in WRITTEN)
-
-
-def _shard_lines(document: dict[str, Any], folder: str) -> Iterator[str]:
-    yield f"shard {document['shard']}: {document['series']} series, {document['matches']} matches in {folder}"
-    yield "When all shards are played, put them together: league merge DIR… --to DIR"
 
 
 def progress_bar(word: str = "", then: str = "", noun: str = "matches") -> Progress:

@@ -40,7 +40,11 @@ def standings_cells(row: Document) -> list[object]:
 
 
 def tournament_lines(document: Document) -> Iterator[str]:
-    """Yield the table of a tournament and whatever a reader must know about it."""
+    """Yield the table of a tournament and whatever a reader must know about it. A shard has no table."""
+    if "shard" in document:
+        yield f"shard {document['shard']}: {document['series']} series, {document['matches']} matches"
+        yield "When all shards are played, put them together: league merge DIR… --to DIR"
+        return
     standings = document["standings"]
     yield from terminal.table(standings_head(standings[0]), list(map(standings_cells, standings)))
     matches = document["matches"]

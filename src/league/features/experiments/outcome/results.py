@@ -123,6 +123,8 @@ class ResultViews:
     def _repr_html_(self) -> str:
         """Show the standings in a notebook."""
         document = self.document
+        if "shard" in document:
+            return escape(repr(self))
         lines = [_html_row("th", standings_head(self.standings[0]))]
         lines += [_html_row("td", standings_cells(row)) for row in self.standings]
         sentences = [f"{document['matches']} matches of {document['game']}, seed {document['seed']}"]
