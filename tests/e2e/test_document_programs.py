@@ -222,7 +222,7 @@ def test_our_referee_and_players_play_under_a_manager_that_tells_referees_nothin
     league = begin(processes, f"{document}_manager", players=4, lead=1.0)
     player = begin(processes, f"{document}_player", league)
     ours = processes.players(league, count=3)
-    referee = processes.referee(league, player=registered_homes(league, 4), trust=trust)
+    referee = processes.referee(league, player=registered_homes(league, 4), trust=trust, time_scale=5)
     assert (ours.wait(), referee.wait(), player.wait(), league.wait()) == (0, 0, 0, 0)
     decided = processes.events("referee", MatchDecided)
     assert len(decided) == 6
@@ -269,7 +269,7 @@ def test_the_author_of_our_player_reads_what_it_refuses(processes: Processes) ->
 def test_under_a_manager_that_reads_ids_from_senders_our_agents_play_by_the_ids_they_name(processes: Processes) -> None:
     league = begin(processes, "d4_manager", players=4, reads_senders=True)
     ours = processes.players(league, count=4, id="P01")
-    referee = processes.referee(league, id="REF01", player=registered_homes(league, 4))
+    referee = processes.referee(league, id="REF01", player=registered_homes(league, 4), time_scale=5)
     assert (ours.wait(), referee.wait(), league.wait()) == (0, 0, 0)
     assert len({match.match_id for match in processes.events("referee", MatchDecided)}) == 6
     (table,) = league.said("table: ")

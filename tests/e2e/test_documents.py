@@ -365,7 +365,7 @@ def test_a_referee_of_ours_asks_a_manager_that_tells_it_nothing(name: str, proce
         peers = [stack.enter_context(player(name, f"{name} {number}")) for number in range(2)]
         for peer in peers:
             peer.register(league.endpoint)
-        whistle = processes.referee(league.endpoint, player=_homes(league))
+        whistle = processes.referee(league.endpoint, player=_homes(league), time_scale=20)
         table = league.play(2)
         assert whistle.wait() == 0
     assert [row["played"] for row in table] == [1, 1]

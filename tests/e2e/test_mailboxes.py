@@ -113,7 +113,7 @@ def test_a_standby_takes_the_mailboxes_over(processes: Processes) -> None:
         standby.said("standing by at ")
         sam.register(manager.endpoint)
         players = processes.players(f"{first},{second}", "outbound", outbound=True, count=PLAYERS - 1)
-        referee = processes.referee(f"{first},{second}", state=processes.folder)
+        referee = processes.referee(f"{first},{second}", state=processes.folder, time_scale=10)
         sam.saw("CHOOSE_PARITY_CALL", 2)
         manager.kill()
         standby.said("ready: ")
@@ -131,7 +131,7 @@ def test_the_mailbox_of_a_withdrawn_player_is_closed(processes: Processes) -> No
         sam.register(manager.endpoint)
         nomad = processes.players(manager, "nomad", outbound=True)
         stayer = processes.players(manager, "stayer")
-        processes.referee(manager)
+        processes.referee(manager, time_scale=10)
         sam.saw("CHOOSE_PARITY_CALL", 1)
         withdrawn = processes.members()["nomad"]
         order = ("withdraw", withdrawn, "--manager", manager.endpoint, "--state", processes.folder)
@@ -235,7 +235,7 @@ def test_a_player_behind_a_firewall_finds_out_that_nobody_calls_it(
     manager.said("ready: ")
     everybody = {"manager": f"http://{hall.address}:{PORT}/mcp"}
     players = [
-        processes.begin("player", "closed", closed.inside, **everybody, host=closed.address),
+        processes.begin("player", "closed", closed.inside, **everybody, host=closed.address, time_scale=5),
         processes.begin("player", "open", school.inside, **everybody, count=2, host=school.address),
     ]
     processes.begin(

@@ -39,8 +39,10 @@ from tests.support.scripts import (
     refusal,
 )
 
-SCALE = 20
-"""So many times faster than in life the referee's time runs: 5 seconds for a join become a quarter of a second."""
+SCALE = 10
+"""So many times faster than in life the referee's time runs while it waits for silent or busy players."""
+AT_ONCE = (0.0, 0.0, 0.0)
+"""A failed call is repeated without a pause, so a league with the time limits of real life is soon over."""
 
 
 @dataclass(frozen=True)
@@ -118,16 +120,18 @@ def assert_only_these_lost(processes: Processes, codes: Mapping[str, str]) -> No
 @pytest.mark.requirement("MATCH.declined_is_technical_loss")
 @pytest.mark.parametrize("bad", [SILENT, BROKEN, UNREADABLE, WRONG, BUSY_FOR_EVER], ids=lambda bad: next(iter(bad)))
 def test_bad_players_lose_and_nobody_else(processes: Processes, bad: Mapping[str, Bad]) -> None:
-    # Whoever answers must have the time to on a busy machine; of silence there is no doubt.
-    scale = SCALE if bad in (SILENT, BUSY_FOR_EVER) else SCALE / 4
-    # After so many rounds every bad player has met a good one.
+    scale = SCALE if bad in (SILENT, BUSY_FOR_EVER) else 1
+    # With one more of the good, who come first, each of the others meets one of them within two rounds.
+    count = len(bad) + 1
     # No match of this league waits for a silent player.
-    rounds = max(2, len(bad))
-    manager = processes.manager(players=len(bad) + 2, move_seconds=5, rounds=rounds, outage_minutes=0)
+    manager = processes.manager(
+        players=count + len(bad), move_seconds=5, rounds=2, outage_minutes=0, retry_delays_s=AT_ONCE
+    )
+    good = processes.players(manager, count=count)
+    manager.said("player P", count)
     with ExitStack() as stack:
         for name, one in bad.items():
             stack.enter_context(Peer(name, one.script)).register(manager.endpoint)
-        good = processes.players(manager, count=2)
         referee = processes.referee(manager, time_scale=scale, max_concurrent_matches=8)
         assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
     ids = processes.members()
@@ -214,7 +218,7 @@ def test_a_kept_connection_that_breaks_is_no_failed_attempt(processes: Processes
 @pytest.mark.requirement("MATCH.game_error_before_game_over")
 @pytest.mark.requirement("MATCH.told_of_deviations")
 def test_what_a_player_is_told_and_in_which_order(processes: Processes) -> None:
-    manager = processes.manager(players=3)
+    manager = processes.manager(players=3, move_seconds=5, retry_delays_s=AT_ONCE)
     banana = on("CHOOSE_PARITY_CALL", Reaction(fields={"parity_choice": "banana"}))
     # GAME_ERROR is answered late: GAME_OVER waits for it.
     slow = on("GAME_ERROR", Reaction(drip=(60, 0.02)))
@@ -222,7 +226,7 @@ def test_what_a_player_is_told_and_in_which_order(processes: Processes) -> None:
         for one in (wrong, elsewhere):
             one.register(manager.endpoint)
         good = processes.players(manager)
-        referee = processes.referee(manager, time_scale=SCALE / 4)
+        referee = processes.referee(manager)
         assert (good.wait(), referee.wait(), manager.stop()) == (0, 0, 0)
     for over in wrong.requests("GAME_OVER"):
         errors = [one for one in wrong.requests("GAME_ERROR") if one.message["match_id"] == over.message["match_id"]]

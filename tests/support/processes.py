@@ -47,7 +47,7 @@ class Slow(Player):
 
 E = TypeVar("E", bound=Event)
 Found = TypeVar("Found")
-Option = str | int | float | bool | Path | tuple[str, ...] | None
+Option = str | int | float | bool | Path | tuple[str, ...] | tuple[float, ...] | None
 
 
 def start(
@@ -313,7 +313,7 @@ def _endpoint(manager: Process | str) -> str:
 
 
 def _toml(value: Option) -> str:
-    return json.dumps(value if isinstance(value, bool | int | float) else str(value))
+    return json.dumps(value if isinstance(value, bool | int | float | tuple) else str(value))
 
 
 def _arguments(options: Mapping[str, Option]) -> list[str]:
@@ -321,7 +321,7 @@ def _arguments(options: Mapping[str, Option]) -> list[str]:
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
         if isinstance(value, tuple):
-            arguments += [word for one in value for word in (flag, one)]
+            arguments += [word for one in value for word in (flag, str(one))]
         elif value is True:
             arguments.append(flag)
         elif value is not None and value is not False:
