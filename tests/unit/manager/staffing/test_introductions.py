@@ -7,7 +7,7 @@ import pytest
 from league import events as e
 from league.protocol.signing import tokens
 from tests.support.managed import Managed, matches_in, plain
-from tests.unit.manager.test_leases import holder, live, started
+from tests.unit.manager.staffing.test_leases import holder, live, started
 
 GUEST = "REF02"
 

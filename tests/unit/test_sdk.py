@@ -28,7 +28,7 @@ from league.player.history import scanned
 from league.protocol.message.parts import CallContext, MoveRequest
 from league.terminal import CommandError
 from tests.unit.player.test_strategies import past
-from tests.unit.sdk.test_example_players import CALL
+from tests.unit.test_example_players import CALL
 
 ENVELOPE: dict[str, Any] = {
     "protocol": "league.v2",
