@@ -345,6 +345,8 @@ def test_a_slip_is_named_and_nothing_else_is_guessed() -> None:
     assert "Legal: '0', '4'." in moved
     number = authors.no_choice("Mine", 4, MOVE, ("0", "4"))
     assert number.startswith('Mine returned 4: 4 is a number; return "4"\n')
+    yielded = authors.no_choice("Mine", (choice for choice in ("0", "4")), MOVE, ("0", "4"))
+    assert yielded.partition("\n")[0].endswith("; write return instead of yield")
 
 
 def test_a_report_stays_short_and_shows_no_token() -> None:

@@ -10,7 +10,7 @@ import reprlib
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,6 +93,8 @@ def no_choice(player: str, value: object, call: Message, options: Sequence[str])
     headline = f"{player} returned {shown(value)}, which is not text that can be sent{_suggestion(value, options)}"
     if value is None:
         headline += "; is a return missing?"
+    elif isinstance(value, Generator):
+        headline += "; write return instead of yield"
     elif isinstance(value, int | float) and str(value) in options:
         headline = f'{player} returned {value}: {value} is a number; return "{value}"'
     return _report(headline, f"{_question(call, options)}\n{FAILED}")
