@@ -157,7 +157,8 @@ def _state_changed(manager: LeagueManager, event: events.AgentStateChanged) -> s
     if event.state == "SUSPENDED":
         member = _member(manager, event.agent_id)
         if manager.ledger.roster.members[event.agent_id].is_player:
-            return f"{member} missed two matches in a row; it gets one invitation per match until it answers"
+            sentence = f"{member} lost two matches in a row by its own fault"
+            return f"{sentence}; it gets one invitation per match until it answers"
         return f"{member} is lost: it does not answer"
     if event.state == "ACTIVE" and event.why != "league_start":
         return f"{_member(manager, event.agent_id)} is back"

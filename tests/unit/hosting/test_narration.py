@@ -128,7 +128,7 @@ def test_a_state_of_a_player_is_said_once_and_that_of_a_referee_each_time() -> N
         return said(manager, missing), said(manager, structs.replace(missing, state="ACTIVE"))
 
     missed, back = told("P01")
-    assert "missed two matches in a row" in missed
+    assert "lost two matches in a row by its own fault" in missed
     assert back.endswith(" is back")
     assert told("P01") == ("", "")
     assert all(told("P02"))
