@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-
-from msgspec import structs
+from typing import Literal
 
 from league import lifecycle
 from league.calling.line import Line, Purpose
 from league.calling.role import Context
 from league.events import (
+    AgentRole,
     AgentStateChanged,
     DeviationRecorded,
     RequestRefused,
@@ -21,7 +21,7 @@ from league.events import (
 from league.games import registry
 from league.games.contract import Game
 from league.machine import Address, JournalHead
-from league.manager.state.ledger import Ledger
+from league.manager.state.ledger import Ledger, ScheduledMatch
 from league.manager.state.roster import Member
 from league.protocol.conventions import Convention, convention_of
 from league.protocol.errors import PeerError, Violation
@@ -165,13 +165,28 @@ class ManagerContext(Context):
         """Return K of one of an agent's tokens."""
         return self.secrets.get(f"derive/{member.agent_id}/{serial}")
 
-    def refused(self, refused: RequestRefused) -> None:
+    def refused(
+        self,
+        request: Literal["registration", "report", "token"],
+        role: AgentRole,
+        name: str,
+        *,
+        endpoint: str,
+        error: PeerError,
+        now: float,
+        match: ScheduledMatch | None = None,
+    ) -> None:
         """Show the operator a refused request, once per sender, match and code. A token that it quotes is masked."""
-        refused = structs.replace(
-            refused,
-            name=tokens.hidden_in(refused.name),
-            endpoint=tokens.hidden_in(refused.endpoint),
-            detail=tokens.hidden_in(refused.detail),
+        refused = RequestRefused(
+            at=now,
+            request=request,
+            role=role,
+            name=tokens.hidden_in(name),
+            endpoint=tokens.hidden_in(endpoint),
+            code=error.code,
+            detail=tokens.hidden_in(error.detail)[:LONGEST_DETAIL],
+            match_id=match.match_id if match else "",
+            attempt=match.attempt if match else 0,
         )
         earlier = [refusal for refusal in self.ledger.irregularities.refusals if refusal.request == refused.request]
         limit = MAX_REFUSALS

@@ -21,12 +21,12 @@ from typing import Any
 
 import msgspec
 
-from league.events import DrawReleased, RequestRefused, ResultAccepted, Status
+from league.events import DrawReleased, ResultAccepted, Status
 from league.games import draw, evidence
 from league.games.moves import reported_choices
 from league.machine import Letter
 from league.manager.fairness.proofs import Proofs
-from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.season.standings import Decided
 from league.manager.state.ledger import ScheduledMatch
 from league.manager.state.roster import Member
@@ -132,17 +132,13 @@ class SharedDraws(ManagerPart):
         detail = f"{referee.agent_id} handed in two different draws of {match.match_id}"
         self.proofs.doubt(match, detail, now)
         self.context.refused(
-            RequestRefused(
-                at=now,
-                request="report",
-                role="referee",
-                name=referee.agent_id,
-                endpoint=referee.endpoint,
-                code="E040",
-                detail=detail[:LONGEST_DETAIL],
-                match_id=match.match_id,
-                attempt=match.attempt,
-            )
+            "report",
+            "referee",
+            referee.agent_id,
+            endpoint=referee.endpoint,
+            error=PeerError("E040", detail),
+            now=now,
+            match=match,
         )
 
     # --- what follows -------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from league.calling.delivery import Ending
 from league.events import (
     AgentRole,
     IdentityContested,
-    RequestRefused,
     TokenTakenUp,
 )
 from league.machine import Content, Refusal
@@ -98,17 +97,7 @@ class Authentication(ManagerPart):
         sender = str(read.field("sender"))[:LONGEST_CLAIM]
         role: AgentRole = "referee" if sender.startswith("referee") else "player"
         detail = f"{sender} at {origin} showed the token that {audience}, with {read.message_type}"
-        self.context.refused(
-            RequestRefused(
-                at=now,
-                request="token",
-                role=role,
-                name=sender,
-                endpoint=origin,
-                code="E012",
-                detail=detail[:LONGEST_DETAIL],
-            )
-        )
+        self.context.refused("token", role, sender, endpoint=origin, error=PeerError("E012", detail), now=now)
         raise PeerError(
             "E012",
             "this auth_token was derived for others",

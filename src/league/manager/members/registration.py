@@ -20,12 +20,11 @@ from league.events import (
     AgentRegistered,
     AgentRole,
     ConditionsStated,
-    RequestRefused,
     TokenRenewed,
 )
 from league.machine import Failure, Letter, Ping
 from league.manager.fairness.draws import SharedDraws
-from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.members import names
 from league.manager.members.approval import Application, Approvals
 from league.manager.members.authentication import Authentication
@@ -335,15 +334,12 @@ class RegistrationDesk(ManagerPart):
         is_applicant = error.code == "E043" and bool(error.context)
         if not is_applicant:  # applicants are on a list of their own
             self.context.refused(
-                RequestRefused(
-                    at=now,
-                    request="registration",
-                    role=role,
-                    name=str(name or "?")[:LONGEST_NAME],
-                    endpoint=str(endpoint or "?")[:LONGEST_NAME],
-                    code=error.code,
-                    detail=error.detail[:LONGEST_DETAIL],
-                )
+                "registration",
+                role,
+                str(name or "?")[:LONGEST_NAME],
+                endpoint=str(endpoint or "?")[:LONGEST_NAME],
+                error=error,
+                now=now,
             )
 
     def _answer_wrong(self, letter: Letter, read: Unsealed, now: float) -> None:

@@ -30,9 +30,7 @@ from msgspec import Raw
 
 from league.calling.delivery import Delivery, Ending, Policy
 from league.events import (
-    AgentRole,
     MatchRecordKept,
-    RequestRefused,
     ResultAccepted,
     Status,
 )
@@ -43,7 +41,7 @@ from league.machine import Letter, MatchRecord, RecordRequest
 from league.manager.fairness.draws import SharedDraws
 from league.manager.fairness.patience import Patience
 from league.manager.fairness.proofs import Proofs
-from league.manager.manager_context import LONGEST_DETAIL, ManagerPart
+from league.manager.manager_context import ManagerPart
 from league.manager.members.authentication import LONGEST_CLAIM
 from league.manager.staffing.assignments import Assignments
 from league.manager.staffing.dispatch import Dispatches
@@ -382,7 +380,15 @@ class Scorekeeper(ManagerPart):
             return
         match = self._ledger.matches.get(str(read.field("match_id")))
         if match is not None or not referee.is_player:
-            self._note_refused(error, match, referee.role, referee.agent_id, referee.endpoint, now)
+            self.context.refused(
+                "report",
+                referee.role,
+                referee.agent_id,
+                endpoint=referee.endpoint,
+                error=error,
+                now=now,
+                match=match,
+            )
         if match is None or referee.is_player or error.code not in HAS_NO_RESULT:
             return
         is_holder = match.status == "ASSIGNED" and match.referee_id == referee.agent_id
@@ -402,35 +408,7 @@ class Scorekeeper(ManagerPart):
         name = "somebody"
         if isinstance(sender, str) and sender:
             name = sender[:LONGEST_CLAIM]
-        self._note_refused(error, match, "referee", name, origin, now)
-
-    def _note_refused(
-        self,
-        error: PeerError,
-        match: ScheduledMatch | None,
-        role: AgentRole,
-        name: str,
-        endpoint: str,
-        now: float,
-    ) -> None:
-        match_id = ""
-        attempt = 0
-        if match is not None:
-            match_id = match.match_id
-            attempt = match.attempt
-        self.context.refused(
-            RequestRefused(
-                at=now,
-                request="report",
-                role=role,
-                name=name,
-                endpoint=endpoint,
-                code=error.code,
-                detail=error.detail[:LONGEST_DETAIL],
-                match_id=match_id,
-                attempt=attempt,
-            )
-        )
+        self.context.refused("report", "referee", name, endpoint=origin, error=error, now=now, match=match)
 
     # --- 4. follow: what a result does to its players, and the record of the match ------------------------------------
 

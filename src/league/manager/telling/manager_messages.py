@@ -47,17 +47,12 @@ def table(ledger: Ledger) -> list[StandingsRow]:
     roster = ledger.roster
     rows = []
     for rank, player in enumerate(standings.ranking(ledger.settings.tiebreakers), start=1):
-        tally = standings.tallies[player]
         rows.append(
             StandingsRow(
                 rank=rank,
                 player_id=player,
                 display_name=roster.shown_name(roster.members[player]),
-                played=tally.played,
-                wins=tally.wins,
-                draws=tally.draws,
-                losses=tally.losses,
-                points=tally.points,
+                **structs.asdict(standings.tallies[player]),
             )
         )
     return rows
@@ -321,7 +316,7 @@ class Messages(ManagerPart):
                 display_name=first.display_name,
                 points=first.points,
             ),
-            final_standings=[FinalRow(**columns(row)) for row in rows],
+            final_standings=[FinalRow(**structs.asdict(row)) for row in rows],
             head=self._head(),
             **_signed(next(reversed(self._ledger.statements.values()), None)),
         )
@@ -332,11 +327,6 @@ def _signed(signed: SignedStatement | None) -> dict[str, Any]:
     if signed is None:
         return {}
     return {"statement": signed.statement, "signature": signed.signature}
-
-
-def columns(row: StandingsRow) -> dict[str, Any]:
-    """Return a row by its columns (Any: names and numbers)."""
-    return {name: getattr(row, name) for name in row.__struct_fields__}
 
 
 def summary(matches: Iterable[ScheduledMatch]) -> RoundSummary:

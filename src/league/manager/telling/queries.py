@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from league.events import AgentRole, ResultAccepted
 from league.machine import ADDRESS_QUERIES, Information, Inquiry
 from league.manager.manager_context import ManagerPart
@@ -17,7 +19,7 @@ from league.manager.members.authentication import Authenticated, Authentication
 from league.manager.staffing.dispatch import Dispatches
 from league.manager.state.ledger import ScheduledMatch
 from league.manager.state.roster import Member
-from league.manager.telling.manager_messages import Messages, columns, table
+from league.manager.telling.manager_messages import Messages, table
 from league.protocol.errors import PeerError, Violation
 from league.protocol.message.envelope import Unsealed, seal
 from league.protocol.message.exchanges import EXCHANGES
@@ -82,8 +84,8 @@ class LeagueQueries(ManagerPart):
 
     # --- the questions ------------------------------------------------------------------------------------------------
 
-    def _standings(self, params: QueryParams, sender: Member) -> Object:
-        rows = [columns(row) for row in table(self._ledger)]
+    def _standings(self, *_: object) -> Object:
+        rows = [structs.asdict(row) for row in table(self._ledger)]
         return {"standings": rows, "current_round": self._ledger.current_round}
 
     def _schedule(self, params: QueryParams, sender: Member) -> Object:
@@ -136,7 +138,7 @@ class LeagueQueries(ManagerPart):
         matches = [self._ledger.matches[match_id] for match_id in self._ledger.matches_of[player.agent_id]]
         current_round = self._ledger.current_round
         return {
-            **columns(row),
+            **structs.asdict(row),
             "technical_losses": player.attendance.technical_losses,
             "matches": [
                 _played(match, player.agent_id)
@@ -191,13 +193,7 @@ class LeagueQueries(ManagerPart):
     def inform(self, referee: Member | None, now: float) -> Information:
         """Return the table for everybody, or the matches that were dispatched to a referee and not reported yet."""
         if referee is None:
-            rows = [columns(row) for row in table(self._ledger)]
-            return Information(
-                {
-                    "standings": rows,
-                    "current_round": self._ledger.current_round,
-                }
-            )
+            return Information(self._standings())
         matches = self.dispatches.polled(referee, now)
         more = {"referee_endpoint": referee.endpoint, "status": "ASSIGNED"}
         return Information({"matches": [{**self.dispatches.giving.listed(match), **more} for match in matches]})
