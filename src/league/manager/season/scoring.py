@@ -78,14 +78,10 @@ class Judgement:
     winner: str | None
     points: dict[str, int]
     deviations: list[Violation]
+    corrections: list[Correction]
+    """What the manager changed in the report."""
     draw_is_proven: bool
-    by_margin: bool = False
-
-    @property
-    def corrections(self) -> list[Correction]:
-        """What the manager changed in the report."""
-        changed = [deviation for deviation in self.deviations if deviation.requirement in CORRECTED]
-        return [Correction(field=deviation.path, reason=deviation.detail) for deviation in changed]
+    by_margin: bool
 
 
 @dataclass(slots=True)
@@ -242,8 +238,16 @@ class Scorekeeper(ManagerPart):
         share = details.get("draw_share") if match.current.share_commitment else None
         # In a game without chance there is no draw to prove.
         draw_is_proven = draw.proves_all(details.get("draw_seed"), share, *name, verdict.draws)
-        by_margin = game.scoring.by_margin
-        return Judgement(status, winner, points, deviations, draw_is_proven, by_margin)
+        corrected = [deviation for deviation in deviations if deviation.requirement in CORRECTED]
+        return Judgement(
+            status,
+            winner,
+            points,
+            deviations=deviations,
+            corrections=[Correction(field=deviation.path, reason=deviation.detail) for deviation in corrected],
+            draw_is_proven=draw_is_proven,
+            by_margin=game.scoring.by_margin,
+        )
 
     def _winner(
         self,
