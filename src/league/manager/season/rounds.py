@@ -20,7 +20,6 @@ from league.events import (
     ScheduleMade,
     WalkoverDecided,
 )
-from league.games import registry
 from league.manager.fairness.proofs import Proofs
 from league.manager.fairness.round_statements import signed_round
 from league.manager.manager_context import ManagerPart
@@ -291,11 +290,10 @@ class Rounds(ManagerPart):
         withdrawn = tuple(player for player in match.players if player not in staying)
         winner = staying[0] if staying else None
         points: dict[str, int] = {}
-        game = registry.find(self._ledger.settings.game_type)
-        by_margin = game is not None and game.scoring.by_margin
-        if game is not None and by_margin:
+        scoring = self.game.scoring
+        if scoring.by_margin:
             seat = match.players.index(winner) if winner else None
-            points = dict(zip(match.players, game.scoring.points(seat, technical=True), strict=True))
+            points = dict(zip(match.players, scoring.points(seat, technical=True), strict=True))
         self.context.happened(
             WalkoverDecided(
                 at=now,
@@ -303,7 +301,7 @@ class Rounds(ManagerPart):
                 winner=winner,
                 withdrawn=withdrawn,
                 points=points,
-                by_margin=by_margin,
+                by_margin=scoring.by_margin,
             )
         )
 
