@@ -92,7 +92,7 @@ class GatewayReport:
         self._report = report
         self._round_name = round_name
         self._is_draw = is_draw(report)
-        self._place = 0
+        self._word: str | None = None
         self._before: Table | None = None
         self._begun_at = 0.0
         self._failures = 0
@@ -106,6 +106,7 @@ class GatewayReport:
         def noted(table: Table | None, later: float) -> None:
             self._before = table
             self._begun_at = later
+            self._word = self._reports.words[0]
             then(later)
 
         def look(later: float) -> None:
@@ -119,7 +120,7 @@ class GatewayReport:
         self._reports.end_turn(self)
 
     def message(self) -> Message:
-        return in_all_words(self._report, self._round_name, self._reports.words[self._place])
+        return in_all_words(self._report, self._round_name, self._word)
 
     def is_refused_for_winner(self, content: Content) -> bool:
         if not self._is_draw or not isinstance(content, Refusal) or "winner" not in content.words.lower():
@@ -127,9 +128,10 @@ class GatewayReport:
         return self._next_word()
 
     def accepted(self) -> None:
-        if self._is_draw:
-            self._reports.words = self._reports.words[self._place :]
-            self._place = 0
+        """The next draw begins with this word."""
+        words = self._reports.words
+        if self._is_draw and self._word in words:
+            self._reports.words = words[words.index(self._word) :]
 
     def verify(self, then: Callable[[tuple[str, ...], float], None], now: float) -> None:
         """Compare what the manager has counted with the result, until such a result was counted right."""
@@ -159,8 +161,8 @@ class GatewayReport:
     def _doubt(self, wrong: tuple[str, ...]) -> None:
         """The next draw is said in the next word. The operator reads of the first difference."""
         reports = self._reports
-        if self._is_draw and len(reports.words) > 1:
-            reports.words = reports.words[1:]
+        if self._next_word():
+            self.accepted()
         if not reports.is_doubted:
             reports.is_doubted = True
             self.outcome = COUNTED_OTHERWISE
@@ -244,9 +246,13 @@ class GatewayReport:
         self._reports.context.timers.set(self, at, act)
 
     def _next_word(self) -> bool:
-        if not self._is_draw or self._place + 1 >= len(self._reports.words):
+        # Another report may have found the word meanwhile.
+        words = self._reports.words
+        if self._word in words:
+            words = words[words.index(self._word) + 1 :]
+        if not self._is_draw or not words:
             return False
-        self._place += 1
+        self._word = words[0]
         return True
 
     # --- the manager's table ------------------------------------------------------------------------------------------

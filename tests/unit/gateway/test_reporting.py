@@ -337,6 +337,37 @@ def test_a_round_that_was_announced_before_the_report_says_nothing_about_it() ->
 
 
 @pytest.mark.requirement("REPORT.counted_once")
+def test_a_draw_that_waits_is_said_in_the_word_that_another_one_found() -> None:
+    """The manager answers 500 to null. While both draws wait, the first one finds its word."""
+    rig = Rig(settings=RefereeSettings()).enrolled(derived=False)
+    rig.refuses_tables = False
+    rig.announce(announced(**NO_TOKENS), announced("R1M2", "P03", "P04", **NO_TOKENS))
+    for pair in (("P01", "P02"), ("P03", "P04")):
+        rig.joins(*pair).chooses(pair[0], "even").chooses(pair[1], "even").hears_game_over(*pair)
+    counted = dict.fromkeys(("P01", "P02", "P03", "P04"), 0)
+
+    def answers_table() -> None:
+        while rig.table_questions:
+            rows = [{"player_id": player, "played": count, "draws": count} for player, count in counted.items()]
+            rig.answer(rig.table_questions[0], {"success": True, "data": {"standings": rows}})
+
+    taken = []
+    for _ in range(60):
+        answers_table()
+        for sent in [one for one in rig.under_way.values() if one.kind == "MATCH_RESULT_REPORT"]:
+            message: Any = sent.message
+            if message.result.winner is None:
+                rig.fail(sent, Failure.SERVER_ERROR)
+            else:
+                taken.append((message.match_id, message.result.winner))
+                counted |= dict.fromkeys(message.result.score, 1)
+                rig.answer(sent, {"status": "ACCEPTED", "match_id": message.match_id})
+        rig.wait(1)
+    assert sorted(taken) == [("R1M1", "DRAW"), ("R1M2", "DRAW")]
+    assert settled(rig) == ["ACCEPTED", "ACCEPTED"]
+
+
+@pytest.mark.requirement("REPORT.counted_once")
 def test_a_manager_that_counts_twice_gets_no_other_report() -> None:
     rig = table(drawn(), 3)
     rig.fail(report(rig), Failure.TIMEOUT)
