@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from league.calling.delivery import Delivery, Policy
 from league.calling.role import Context
-from league.machine import Ask, Letter
+from league.machine import Address, Ask, Letter
 from league.membership import LONGEST_NAME, Membership
 from league.player.memory import InvitedMatch, PlayerMemory
 from league.player.playing.credentials import Credentials, SenderIdentity, sender_id
+from league.protocol.conventions import Convention
 from league.protocol.errors import PeerError, Violation, as_error
 from league.protocol.message.envelope import Profile, seal
 from league.protocol.message.exchanges import Role, speakers
@@ -33,6 +35,7 @@ NO_CONVERSATION: Final = "conv-unknown"
 UNNAMED_REFEREE: Final = "unknown"
 NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of messages that are about no match."""
+_POSTED: Final = Policy(10.0, is_waited_for=False)
 AddressedToPlayer = GameInvitation | ChooseParityCall | GameMoveCall
 """The messages that name the player they are for."""
 Notified = OpenRequest | LeagueErrorReply
@@ -73,11 +76,28 @@ class PlayerContext(Context):
     """Ours, once we are awake."""
     show_token: Callable[[float], None] = field(init=False)
     """Shows the manager which of our tokens we go by."""
+    _posts: int = 0
 
     @property
     def is_strict(self) -> bool:
         """True if deviations are refused; otherwise they are recorded."""
         return self.profile == "strict"
+
+    def answer_again(self, letter: Letter, match: InvitedMatch, answer: Message, now: float) -> None:
+        """Repeat an answer. Under a third-party manager it also goes to the referee's endpoint: a referee that calls
+        again may read no results (D0, D2, D3 and D4 describe answers as messages; R-02)."""
+        self.reply(letter, answer)
+        endpoint = match.invitation.referee_endpoint
+        if not endpoint or self.is_strict or self.membership.agreement.derived_tokens:
+            return
+        self._posts += 1
+        convention = Convention.BARE if letter.convention is Convention.BARE else Convention.TYPE
+        token: str | None = getattr(answer, "auth_token", None)
+        address = Address(match.referee_id, endpoint, token, convention)
+        message: Message = structs.replace(answer, auth_token=None)
+        key = f"{match.match_id}/answer/{self._posts}"
+        delivery = Delivery(match.referee_id, key, message, _POSTED, lambda: address)
+        self.calls.deliver([delivery], now)
 
     # --- senders ------------------------------------------------------------------------------------------------------
 

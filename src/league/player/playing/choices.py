@@ -301,7 +301,7 @@ class Choices:
         if answer is None:
             self._ask(match, turn, waiting, now)
         else:
-            self._answer(waiting, match, answer, now)
+            context.answer_again(letter, match, self._response(waiting, match, answer, now), now)
 
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
         """Note that the referee rejected our choice: its next call asks the strategy once more."""
@@ -416,7 +416,7 @@ class Choices:
         )
         self._context.happened(answer)
         for waiting in pending.waiting:
-            self._answer(waiting, match, answer, now)
+            self._context.reply(waiting.letter, self._response(waiting, match, answer, now))
 
     def _fail(self, pending: PendingChoice, failure: NoChoice, now: float) -> None:
         # After an outage the league may have the match played again, so the error says that it was one.
@@ -439,17 +439,16 @@ class Choices:
         for waiting in pending.waiting:
             self._context.refuse(waiting.letter, error)
 
-    def _answer(
+    def _response(
         self,
         waiting: WaitingCall,
         match: InvitedMatch,
         answer: ChoiceGiven,
         now: float,
-    ) -> None:
+    ) -> Message:
         # Only our own referees number their attempts.
         both_names = not match.stated_attempt and not self._context.is_strict
-        response = response_to(waiting.call, answer, waiting.token, now, both_names=both_names)
-        self._context.reply(waiting.letter, response)
+        return response_to(waiting.call, answer, waiting.token, now, both_names=both_names)
 
     def drop(self, match: InvitedMatch, code: str, detail: str) -> None:
         """Give up the choice pending in this match, if any: the letters that wait get an error."""

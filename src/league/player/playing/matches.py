@@ -64,25 +64,24 @@ class RefereeMessages:
             context.check_player(invitation, sender, now)
         if invitation.attempt is not None:
             self._check_commitment(invitation)
-        if earlier is not None and self._is_answered(earlier, invitation, sender):
-            match = earlier
-        else:
-            match = self._join(earlier, invitation, sender, now)
+        answered = earlier if earlier is not None and self._is_answered(earlier, invitation, sender) else None
+        match = answered or self._join(earlier, invitation, sender, now)
         token = context.credentials.for_referee(sender, match_id, match.token_attempt)
-        context.reply(
-            letter,
-            GameJoinAck(
-                protocol=PROTOCOL,
-                sender=f"player:{match.player_id}",
-                timestamp=timestamps.write(now),
-                conversation_id=invitation.conversation_id or NO_CONVERSATION,
-                auth_token=token,
-                match_id=match_id,
-                player_id=match.player_id,
-                arrival_timestamp=timestamps.write(match.invitation.at),
-                accept=match.invitation.accepted,
-            ),
+        answer = GameJoinAck(
+            protocol=PROTOCOL,
+            sender=f"player:{match.player_id}",
+            timestamp=timestamps.write(now),
+            conversation_id=invitation.conversation_id or NO_CONVERSATION,
+            auth_token=token,
+            match_id=match_id,
+            player_id=match.player_id,
+            arrival_timestamp=timestamps.write(match.invitation.at),
+            accept=match.invitation.accepted,
         )
+        if answered is None:
+            context.reply(letter, answer)
+        else:
+            context.answer_again(letter, match, answer, now)
 
     def _completed(self, invitation: GameInvitation) -> GameInvitation:
         """Add what a third-party referee left out: our league, and the game that was announced or that we play."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from league.events import (
     ChoiceFailed,
@@ -22,6 +23,7 @@ from league.machine import Step
 from league.player.playing import choices
 from league.player.strategies import Considered, NoChoice
 from league.protocol.errors import NO_CHOICE_BECAUSE, PeerError
+from league.protocol.message.exchanges import REPLY_TYPES
 from league.protocol.message.experiment import Provenance
 from league.protocol.message.messages import (
     ChooseParityResponse,
@@ -679,3 +681,38 @@ def test_after_the_end_of_a_match_nothing_is_chosen_in_it(joined: Rig) -> None:
 def test_a_result_larger_than_any_referee_may_send_is_refused(joined: Rig) -> None:
     assert joined.refusal_of(joined.over(reason="x" * 20_000)) == "E037"
     assert len(joined.player.history) == 0
+
+
+# --- answers as messages ----------------------------------------------------------------------------------------------
+
+
+def _posted(rig: Rig) -> list[tuple[str, str]]:
+    """The answers that the player sent by itself, and where to."""
+    return [(one.kind, one.to.endpoint) for one in rig.sent if one.kind in REPLY_TYPES]
+
+
+@pytest.mark.requirement("PLAYER.same_answer_to_repeated_call")
+def test_under_a_third_party_manager_a_repeated_call_is_answered_by_a_message_too() -> None:
+    """A referee that reads no results calls again; each repetition is answered once by a message with the same ids."""
+    rig = Rig(derived=False).enrolled()
+    home = "http://10.0.0.1:8001/mcp"
+    rig.say({**rig.announced_without_tokens(referee_tokens=None, referee_endpoint=home), "auth_token": None})
+    invitation = rig.invitation(attempt=None, auth_token=None)
+    call = rig.call(attempt=None, auth_token=None)
+    rig.say(invitation)
+    rig.choose(rig.hand(call)[1], "odd")
+    assert _posted(rig) == []
+    joined = rig.say(invitation)
+    chosen = rig.say(call)
+    assert _posted(rig) == [("GAME_JOIN_ACK", home), ("CHOOSE_PARITY_RESPONSE", home)]
+    for posted, answer in zip([one for one in rig.sent if one.kind in REPLY_TYPES], (joined, chosen), strict=True):
+        assert structs.replace(posted.message, auth_token=posted.to.token) == answer
+
+
+@pytest.mark.parametrize(("derived", "profile"), [(True, "compat"), (False, "strict")])
+def test_our_own_referees_and_the_strict_profile_get_no_second_answer(derived: bool, profile: Any) -> None:
+    rig = Rig(profile, derived=derived).enrolled()
+    rig.say(rig.announcement() if derived else {**rig.announced_without_tokens(), "auth_token": None})
+    for _ in range(3):
+        assert isinstance(rig.say(rig.invitation()), GameJoinAck)
+    assert _posted(rig) == []

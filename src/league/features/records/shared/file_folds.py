@@ -44,6 +44,7 @@ from league.player.competitor import Competitor
 from league.player.history import PastMatch
 from league.player.memory import PlayerMemory
 from league.protocol import timestamps
+from league.protocol.versions import UNSAID
 from league.reading import views
 from league.reading.journals import Journals, blank_manager
 from league.reading.views import Object, fields
@@ -391,6 +392,9 @@ class _PlayerFile:
         if isinstance(event, e.Registered):
             self._player_id = event.agent_id
             self._league_id = event.league_id
+        elif isinstance(event, e.InvitationAnswered) and event.league_id != UNSAID:
+            # Some third-party managers name the league only after the registration.
+            self._league_id = self._league_id or event.league_id
         elif isinstance(event, e.GameEnded):
             invited = self._memory.matches.of(event.match_id)
             round_id = 0
