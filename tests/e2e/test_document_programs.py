@@ -276,6 +276,16 @@ def test_under_a_manager_that_reads_ids_from_senders_our_agents_play_by_the_ids_
     assert all(f"('P0{number}', 3)" in table for number in (1, 2, 3, 4))
 
 
+@pytest.mark.requirement("REGISTER.default_ids")
+def test_several_players_of_ours_register_in_the_order_of_their_ports(processes: Processes) -> None:
+    """Managers that count give P01 to the first, and referees by the documents call P01 at the first port."""
+    league = begin(processes, "d0_manager", players=6)
+    ours = processes.players(league, count=6)
+    endpoints = [line.removeprefix("ready: ") for line in ours.said("ready: ", 6)]
+    assert registered_homes(league, 6) == tuple(f"P0{number}={home}" for number, home in enumerate(endpoints, start=1))
+    assert ours.stop() == 0
+
+
 @pytest.mark.requirement("REFEREE.never_ahead")
 def test_our_referee_never_plays_ahead_of_a_manager_that_publishes_its_schedule_early(processes: Processes) -> None:
     """It announces rounds to players only, 23, 46 and 69 seconds after the schedule. Our referee's clock is faster."""
