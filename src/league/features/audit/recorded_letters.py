@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
@@ -273,9 +274,14 @@ class _Holders:
     """The referee that had each match at each time, by the manager's journal."""
 
     def __init__(self, manager: EventLog) -> None:
-        self._assigned: dict[str, list[e.MatchAssigned]] = {}
-        for event in manager.of_kind(e.MatchAssigned):
-            self._assigned.setdefault(event.match_id, []).append(event)
+        self._manager = manager
+
+    @cached_property
+    def _assigned(self) -> Mapping[str, list[e.MatchAssigned]]:
+        assigned: dict[str, list[e.MatchAssigned]] = {}
+        for event in self._manager.of_kind(e.MatchAssigned):
+            assigned.setdefault(event.match_id, []).append(event)
+        return assigned
 
     def at(self, match_id: str | None, moment: float) -> str | None:
         holder = None

@@ -72,9 +72,13 @@ def _numbers_drawn_twice(evidence: Evidence) -> Iterator[Breach]:
 
 
 def _contradictions(evidence: Evidence) -> Iterator[Breach]:
+    told = [*_journalled(evidence), *_sent(evidence)]
+    # Alone the manager contradicts nobody: promise 2 says that a match has one result.
+    if not told:
+        return
     # The first place that says something is as good as any: two different values are one too many.
     first_values: dict[Attempt, dict[str, object]] = {}
-    for draw in chain(_journalled(evidence), _sent(evidence)):
+    for draw in chain(told, _stored(evidence)):
         known = first_values.setdefault(draw.attempt, draw.values)
         for name, value in draw.values.items():
             if known.setdefault(name, value) != value:
@@ -109,6 +113,9 @@ def _journalled(evidence: Evidence) -> Iterator[_Draw]:
             yield _Draw(attempt_of(taken), event_at(referee, place), {"seed": taken.seed})
         for place, decided in journal.places(e.MatchDecided):
             yield _draw(attempt_of(decided), event_at(referee, place), decided.details)
+
+
+def _stored(evidence: Evidence) -> Iterator[_Draw]:
     for place, result in evidence.manager.places(e.ResultAccepted):
         # A dishonest referee may report any draw, but only by its word.
         is_dishonest = result.referee_id in evidence.simulator.dishonest

@@ -319,18 +319,20 @@ def _commitments(evidence: Evidence) -> Iterator[Breach]:
     settings = settings_of(evidence.manager)
     if settings is None or settings.game_type != "even_odd":
         return
+    invitations = evidence.calls.get("GAME_INVITATION")
+    if not invitations:
+        return
     assignments = by_attempt(evidence, e.MatchTaken)
-    revealed = {
-        attempt_of(result): text(result.details, "draw_seed") for result in evidence.manager.of_kind(e.ResultAccepted)
-    }
-    for call in evidence.calls.get("GAME_INVITATION", ()):
+    results = evidence.manager.by_attempt(e.ResultAccepted)
+    for call in invitations:
         attempt = attempt_in(call.message)
         promised = text(call.message, "draw_commitment")
         assignment = assignments.get(attempt)
         if assignment is not None:
             seed = _Seed(assignment.seed, assignment.league_id)
         else:
-            seed = _Seed(revealed.get(attempt), text(call.message, "league_id") or "")
+            result = results.get(attempt)
+            seed = _Seed(text(result.details if result else None, "draw_seed"), text(call.message, "league_id") or "")
         if not seed.value or not _is_seed(seed.value):
             continue
         # Third-party referees need not promise anything; ours must.
