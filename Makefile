@@ -94,7 +94,7 @@ postgres: $(VENV)/.dev ## install the database server that tests keep journals i
 	    }; }
 
 screenshots: $(VENV)/.dev browser ## take pictures of every page (screenshots/), and the one of the README
-	$(BIN)/python -m pytest -q tests/dashboard/browser/test_dashboard.py -k can_be_read_by_everybody
+	$(BIN)/python -m pytest -q tests/dashboard/browser/test_dashboard.py -m '' -k can_be_read_by_everybody
 	$(BIN)/python -m tests.dashboard.browser.showcase
 
 check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
@@ -106,7 +106,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/python -m scripts.make_vectors --check
 
-test-deep: $(VENV)/.dev $(VENV)/.real-model postgres routers ## run the long fault, fuzz and soak suites, resumable in parts
+test-deep: $(VENV)/.dev $(VENV)/.real-model browser postgres routers ## run the long fault, fuzz and soak suites, resumable in parts
 	$(BIN)/python scripts/deep.py $(ARGS)
 
 bench: $(VENV)/.dev postgres ## run the benchmarks (some: ARGS='matches journal'), write docs/explanation/speed.md

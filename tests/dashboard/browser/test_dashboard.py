@@ -20,7 +20,15 @@ from tests.support.browsing import WATCHDOG_MS, measures, opened, points_per_mat
 from tests.support.processes import Processes
 
 LOOKED_OVER = (("desktop", "light"), ("phone", "dark"), ("projector", "dark"))
-"""Every layout and every colour once: looking for problems takes long."""
+"""Every layout and every colour once; the others are for pictures, and for the long suites."""
+LOOKS = [
+    pytest.param(
+        screen,
+        marks=() if (screen.name, screen.scheme) in LOOKED_OVER else pytest.mark.deep,
+        id=f"{screen.name}-{screen.scheme}",
+    )
+    for screen in SCREENS
+]
 HOSTILE = "\"onfocus=document.title='taken' &lt;b&gt;"
 
 
@@ -117,14 +125,13 @@ def test_an_exported_folder_opens_without_a_server(browser: Browser, site: Path,
         expect(page.locator("#standings > tr")).to_have_count(4, timeout=WATCHDOG_MS)
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda one: f"{one.name}-{one.scheme}")
+@pytest.mark.parametrize("screen", LOOKS)
 def test_every_page_can_be_read_by_everybody(browser: Browser, site: Path, showcase: Path, screen: Screen) -> None:
     """Each is kept as a picture, for those who want to look themselves."""
     real = [] if screen.name == "projector" else [(site, "index.html"), (site, "match/R2M1.html")]
     for where, name in [*((showcase, one) for one in pages_on(screen)), *real]:
         with seen(browser, where, name, screen) as page:
-            if screen[::3] in LOOKED_OVER:
-                assert problems(page) == [], name
+            assert problems(page) == [], name
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= screen.width, f"{name} is wider than the screen"
             keep_picture(page, name, screen)
