@@ -9,6 +9,7 @@ import pytest
 
 from league.cli.pages import Pages
 from league.events import LeagueFinished, MatchParked, ResultAccepted
+from tests.support.http_wire import free_port
 from tests.support.peer import Peer
 from tests.support.processes import Process, Processes, assert_kept
 from tests.support.scripts import held
@@ -34,7 +35,7 @@ def test_all_referees_are_killed_together_and_come_back(processes: Processes, re
     with Peer("Sam", held("CHOOSE_PARITY_CALL", 2)) as sam:
         sam.register(manager.endpoint)
         players = processes.players(manager, count=PLAYERS - 1)
-        referees = _referees(processes, manager, [0] * REFEREES)
+        referees = _referees(processes, manager, [free_port() for _ in range(REFEREES)])
         sam.saw("CHOOSE_PARITY_CALL", 2)
         for one in referees:
             one.kill()

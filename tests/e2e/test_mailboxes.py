@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -18,6 +17,7 @@ from league.events import (
     WalkoverDecided,
 )
 from tests.support import machines as network
+from tests.support.http_wire import free_port
 from tests.support.machines import Home, Machine
 from tests.support.peer import Peer
 from tests.support.processes import Option, Process, Processes, assert_kept
@@ -64,7 +64,7 @@ MOMENTS = [
 @pytest.mark.parametrize(("kind", "nth"), MOMENTS)
 def test_mailboxes_survive_the_death_of_the_manager(processes: Processes, kind: str, nth: int) -> None:
     with Peer("Sam", held(kind, nth)) as sam:
-        manager = processes.manager(players=PLAYERS)
+        manager = processes.manager(players=PLAYERS, port=free_port())
         sam.register(manager.endpoint)
         players = processes.players(manager, "outbound", outbound=True, count=PLAYERS - 1)
         referee = processes.referee(manager, time_scale=10)
@@ -104,7 +104,7 @@ def test_a_player_that_is_killed_finds_its_mailbox_again(processes: Processes, k
 
 def test_a_standby_takes_the_mailboxes_over(processes: Processes) -> None:
     with Peer("Sam", held("CHOOSE_PARITY_CALL", 2)) as sam:
-        first, second = (f"http://127.0.0.1:{port}/mcp" for port in _free_ports(2))
+        first, second = (f"http://127.0.0.1:{port}/mcp" for port in (free_port(), free_port()))
         both: dict[str, Option] = {"managers": (first, second), "standby": True, "players": PLAYERS}
         manager = processes.manager(**both, port=_port(first))
         standby = processes.begin(
@@ -249,15 +249,6 @@ def test_a_player_behind_a_firewall_finds_out_that_nobody_calls_it(
     results = processes.events("manager", ResultAccepted)
     assert {one.status for one in results} <= {"WIN", "DRAW"}
     assert_kept(processes)
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that are free now: two managers must know each other's address before either of them listens."""
-    with_sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in with_sockets]
-    for one in with_sockets:
-        one.close()
-    return ports
 
 
 def _port(endpoint: str) -> int:

@@ -23,6 +23,7 @@ from league.events import (
     ResultAccepted,
 )
 from league.storage.reading import open_for_reading
+from tests.support.http_wire import free_port
 from tests.support.peer import Peer
 from tests.support.processes import Processes, assert_kept
 from tests.support.scripts import BUSY, HANG, HONEST, always, held, on
@@ -44,11 +45,12 @@ class League:
     def __init__(self, processes: Processes, sam: Peer, scale: int = SCALE) -> None:
         self.processes = processes
         self.scale = scale
-        self.manager = processes.manager(players=PLAYERS)
+        # Nobody else gets these ports while a process is away.
+        self.manager = processes.manager(players=PLAYERS, port=free_port())
         self.endpoint = self.manager.endpoint
         sam.register(self.endpoint)
         self.players = processes.players(self.endpoint, count=PLAYERS - 1)
-        self.referee = processes.referee(self.endpoint, time_scale=scale)
+        self.referee = processes.referee(self.endpoint, time_scale=scale, port=free_port())
 
     def restart(self, *roles: str) -> None:
         """Kill all of them on the spot, then start them again where they were. All their journals held is kept."""

@@ -21,7 +21,8 @@ from league.events import LeagueFinished, ResultAccepted
 from league.storage.database.postgres import LEASE_S, RESTART_S
 from league.storage.notices import JournalError
 from league.storage.reading import open_for_reading
-from tests.e2e.test_standby import _free_port, _status
+from tests.e2e.test_standby import _status
+from tests.support.http_wire import free_port
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.processes import Process, Processes
 
@@ -44,7 +45,7 @@ class Host:
         self._league = league
         self._number = number
         # A machine keeps its address.
-        self._ports = (_free_port(), *(_free_port() for _ in range(PLAYERS_PER_HOST)))
+        self._ports = (free_port(), *(free_port() for _ in range(PLAYERS_PER_HOST)))
         self.processes: list[Process] = []
         self.start()
 
@@ -87,7 +88,7 @@ class SoakedLeague:
         self._server = server
         self.journal = server.new_url()
         self.strategy = processes.slow_strategy(CHOICE_S)
-        self._ports = (_free_port(), _free_port())
+        self._ports = (free_port(), free_port())
         self._addresses = tuple(f"http://127.0.0.1:{port}/mcp" for port in self._ports)
         self.managers = ",".join(self._addresses)
         self._pair = [self._manager(0), self._manager(1)]

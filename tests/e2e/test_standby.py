@@ -13,6 +13,7 @@ import pytest
 
 from league.events import AgentMoved, LeagueFinished, PlayerFaulted, Registered, ResultAccepted
 from league.storage.reading import open_for_reading
+from tests.support.http_wire import free_port
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.processes import WATCHDOG_S, Process, Processes
 
@@ -42,21 +43,12 @@ def _wait(is_true: Callable[[], bool]) -> float:
     return time.monotonic() - began
 
 
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Pair:
     """Two managers on one journal, a referee that knows both, and slow players that know the first."""
 
     def __init__(self, processes: Processes, server: PostgresServer) -> None:
         self.journal = server.new_url()
-        self.ports = (_free_port(), _free_port())
+        self.ports = (free_port(), free_port())
         self.processes = processes
         self._addresses = tuple(f"http://127.0.0.1:{port}/mcp" for port in self.ports)
         self.first = self.manager(0)

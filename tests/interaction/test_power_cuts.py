@@ -67,8 +67,8 @@ def _check_images(count: int) -> None:
 
 
 @pytest.mark.requirement("KEEPING.acknowledged_survives")
-def test_500_power_cuts_lose_no_acknowledged_row() -> None:
-    _check_images(500)
+def test_200_power_cuts_lose_no_acknowledged_row() -> None:
+    _check_images(200)
 
 
 @pytest.mark.deep
