@@ -113,7 +113,7 @@ def test_a_standby_takes_the_mailboxes_over(processes: Processes) -> None:
         standby.said("standing by at ")
         sam.register(manager.endpoint)
         players = processes.players(f"{first},{second}", "outbound", outbound=True, count=PLAYERS - 1)
-        referee = processes.referee(f"{first},{second}", state=processes.folder, time_scale=10)
+        referee = processes.referee(f"{first},{second}", state=processes.folder)
         sam.saw("CHOOSE_PARITY_CALL", 2)
         manager.kill()
         standby.said("ready: ")
@@ -131,7 +131,7 @@ def test_the_mailbox_of_a_withdrawn_player_is_closed(processes: Processes) -> No
         sam.register(manager.endpoint)
         nomad = processes.players(manager, "nomad", outbound=True)
         stayer = processes.players(manager, "stayer")
-        processes.referee(manager, time_scale=10)
+        processes.referee(manager)
         sam.saw("CHOOSE_PARITY_CALL", 1)
         withdrawn = processes.members()["nomad"]
         order = ("withdraw", withdrawn, "--manager", manager.endpoint, "--state", processes.folder)
