@@ -77,6 +77,8 @@ def test_people_see_who_plays_where_how_it_goes_and_how_it_ended(processes: Proc
     assert (ended.returncode, ended.stderr) == (0, "")
     out = ended.stdout
     assert len(re.findall(r"http://127\.0\.0\.1:\d+/mcp", out)) == 7
+    [addresses] = re.findall(r"^  players +(.+)$", out, re.MULTILINE)
+    assert addresses.split() == sorted(addresses.split())
     assert "round 3 of 3, 6 of 6 matches, completed" in out
     assert "Champion: " in out
     for metric in ("messages that were valid     100 %", "field-type errors", "retries that succeeded", "time-outs"):

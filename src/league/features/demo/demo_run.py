@@ -256,7 +256,9 @@ class DemoRun:
         yield f"  manager   {self.base}/mcp"
         yield f"  pages     {self.base}/api/league  /api/standings  /api/schedule  /api/agents"
         for role in ("referee", "player"):
-            endpoints = [endpoint for child in self._members if role in child.name for endpoint in child.endpoints]
+            endpoints = sorted(
+                endpoint for child in self._members if role in child.name for endpoint in child.endpoints
+            )
             addresses = "  ".join(endpoints)
             if len(endpoints) > MOST_SHOWN:
                 addresses = f"{endpoints[0]} … {endpoints[-1]} ({len(endpoints)} in all)"
