@@ -106,7 +106,8 @@ def error_answered(peer: str, sent: Message | Ping, content: Content) -> ErrorNo
     if isinstance(content, Refusal):
         code = content.code
         text = _cut(content.words or content.detail)
-        is_shown = content.understood
+        # An answer that is posted as well is wanted by few, and has been given already.
+        is_shown = content.understood and kind_of(sent) not in REPLY_TYPES
     elif isinstance(content, Unsealed) and isinstance(content.message, LeagueQueryResponse) and content.message.error:
         error = content.message.error
         code = error.error_code

@@ -36,6 +36,8 @@ UNNAMED_REFEREE: Final = "unknown"
 NO_MATCH: Final = ("-", 0)
 """Match and attempt in the tokens of messages that are about no match."""
 _POSTED: Final = Policy(10.0, is_waited_for=False)
+PATIENCE_S: Final = 2.0
+"""How long a referee may take to go on before an answer is posted: the time to join is over after five seconds."""
 AddressedToPlayer = GameInvitation | ChooseParityCall | GameMoveCall
 """The messages that name the player they are for."""
 Notified = OpenRequest | LeagueErrorReply
@@ -83,17 +85,37 @@ class PlayerContext(Context):
         """True if deviations are refused; otherwise they are recorded."""
         return self.profile == "strict"
 
-    def answer_again(self, letter: Letter, match: InvitedMatch, answer: Message, now: float) -> None:
-        """Repeat an answer. Under a third-party manager it also goes to the referee's endpoint: a referee that calls
-        again may read no results (D0, D2, D3 and D4 describe answers as messages; R-02)."""
+    # --- answers as messages ------------------------------------------------------------------------------------------
+
+    def answer(self, letter: Letter, match: InvitedMatch, answer: Message, now: float) -> None:
+        """Answer a call. A referee that does not go on may wait for a message (D0, D2, D3 and D4; R-02)."""
         self.reply(letter, answer)
-        endpoint = match.invitation.referee_endpoint
-        if not endpoint or self.is_strict or self.membership.agreement.derived_tokens:
+        if self._reads_posts(match):
+            self.timers.set(match, now + PATIENCE_S, lambda later: self._post(letter, match, answer, later))
+
+    def answer_again(self, letter: Letter, match: InvitedMatch, answer: Message, now: float) -> None:
+        """Repeat an answer, as a message too: a referee that calls again may read no results."""
+        self.reply(letter, answer)
+        if self._reads_posts(match):
+            self._post(letter, match, answer, now)
+
+    def went_on(self, match: InvitedMatch) -> None:
+        """Note that the referee has read our answer, or asks for it again."""
+        self.timers.clear(match)
+
+    def _reads_posts(self, match: InvitedMatch) -> bool:
+        # Our own referees number their attempts, and read results.
+        return bool(match.invitation.referee_endpoint) and not match.stated_attempt and not self.is_strict
+
+    def _post(self, letter: Letter, match: InvitedMatch, answer: Message, now: float) -> None:
+        """Send an answer to the endpoint that the manager announced for the match, and to nobody else."""
+        self.went_on(match)
+        if match.over or match.superseded:
             return
         self._posts += 1
         convention = Convention.BARE if letter.convention is Convention.BARE else Convention.TYPE
         token: str | None = getattr(answer, "auth_token", None)
-        address = Address(match.referee_id, endpoint, token, convention)
+        address = Address(match.referee_id, match.invitation.referee_endpoint, token, convention)
         message: Message = structs.replace(answer, auth_token=None)
         key = f"{match.match_id}/answer/{self._posts}"
         delivery = Delivery(match.referee_id, key, message, _POSTED, lambda: address)

@@ -57,10 +57,16 @@ def _as_it_is(content: dict[str, Any]) -> Normalised:
 def _invitation(content: dict[str, Any]) -> Normalised:
     """Read an invitation without its league or its game, which the player knows from elsewhere, and a seat of another
     name: which of the two it is changes nothing for a player."""
-    missing = [name for name in GOES_WITHOUT_SAYING if content.get(name) is None]
-    deviations = tuple(deviation_from("GAME_INVITATION", name, f"{name} is missing") for name in missing)
-    content, about_seat = _seat({**content, **dict.fromkeys(missing, UNSAID)})
+    content, deviations = _unsaid(content, "GAME_INVITATION", GOES_WITHOUT_SAYING)
+    content, about_seat = _seat(content)
     return content, (*deviations, *about_seat)
+
+
+def _unsaid(content: dict[str, Any], kind: str, names: tuple[str, ...]) -> Normalised:
+    """Mark the fields that are missing, and that the player knows from elsewhere."""
+    missing = [name for name in names if content.get(name) is None]
+    deviations = tuple(deviation_from(kind, name, f"{name} is missing") for name in missing)
+    return {**content, **dict.fromkeys(missing, UNSAID)}, deviations
 
 
 def _seat(content: dict[str, Any]) -> Normalised:
@@ -80,17 +86,18 @@ def _seat(content: dict[str, Any]) -> Normalised:
 
 
 def _call(content: dict[str, Any]) -> Normalised:
-    """Leave out the fields of the context that nobody filled in."""
+    """Leave out the fields of the context that nobody filled in. The invitation said who plays what."""
+    content, unsaid = _unsaid(content, CALL, ("player_id", "game_type"))
     context = content.get("context")
     if not isinstance(context, dict):
-        return content, ()
+        return content, unsaid
     # In JSON false is not 0, but Python thinks they are equal.
     empty = [name for name, nothing in _UNFILLED.items() if repr(context.get(name)) == repr(nothing)]
     if not empty:
-        return content, ()
+        return content, unsaid
     filled = {name: value for name, value in context.items() if name not in empty}
     deviations = [deviation_from(CALL, f"context.{name}", f"{name} says nothing", "E008") for name in empty]
-    return {**content, "context": filled}, tuple(deviations)
+    return {**content, "context": filled}, (*unsaid, *deviations)
 
 
 def _game_over(content: dict[str, Any]) -> Normalised:

@@ -53,7 +53,7 @@ from league.protocol.message.messages import (
 )
 from league.protocol.message.parts import MoveData, MoveRequest
 from league.protocol.safe_text import printable, without_tokens
-from league.protocol.versions import PROTOCOL
+from league.protocol.versions import PROTOCOL, UNSAID
 
 ChoiceCall = ChooseParityCall | GameMoveCall
 
@@ -283,9 +283,11 @@ class Choices:
         match = context.memory.matches.by(call.match_id, sender_id(call.sender))
         attempt = match.token_attempt if match else context.credentials.attempt_of(call)
         sender = context.admit(letter, call, call.match_id, attempt, now)
+        call = self._completed(call, match)
         if call.player_id != context.membership.agent_id:
             context.check_player(call, sender, now)
         match = self._open_match(call, match or self._take_up(call, sender, attempt, now))
+        context.went_on(match)
         turn = turn_of(call)
         answer = match.answers.get(turn)
         is_free = isinstance(call, GameMoveCall) and call.move_request.move_format is not None
@@ -302,6 +304,16 @@ class Choices:
             self._ask(match, turn, waiting, now)
         else:
             context.answer_again(letter, match, self._response(waiting, match, answer, now), now)
+
+    def _completed(self, call: ChoiceCall, match: InvitedMatch | None) -> ChoiceCall:
+        """Add what a third-party referee left out: us, and the game that it invited us to."""
+        membership = self._context.membership
+        if call.player_id == UNSAID:
+            call = structs.replace(call, player_id=membership.agent_id)
+        if call.game_type == UNSAID:
+            game = match.invitation.game_type if match else membership.meta.game_types[0]
+            call = structs.replace(call, game_type=game)
+        return call
 
     def refused(self, match: InvitedMatch, turn: int, code: str, now: float) -> None:
         """Note that the referee rejected our choice: its next call asks the strategy once more."""
@@ -416,7 +428,7 @@ class Choices:
         )
         self._context.happened(answer)
         for waiting in pending.waiting:
-            self._context.reply(waiting.letter, self._response(waiting, match, answer, now))
+            self._context.answer(waiting.letter, match, self._response(waiting, match, answer, now), now)
 
     def _fail(self, pending: PendingChoice, failure: NoChoice, now: float) -> None:
         # After an outage the league may have the match played again, so the error says that it was one.

@@ -79,7 +79,7 @@ class RefereeMessages:
             accept=match.invitation.accepted,
         )
         if answered is None:
-            context.reply(letter, answer)
+            context.answer(letter, match, answer, now)
         else:
             context.answer_again(letter, match, answer, now)
 
