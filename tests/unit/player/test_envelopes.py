@@ -16,6 +16,7 @@ from league.protocol.message.messages import (
     GameJoinAck,
     GameOverAck,
     RoundAnnouncementAck,
+    RoundCompletedAck,
     StandingsUpdateAck,
 )
 from tests.support.player_rig import LEAGUE, Rig
@@ -121,6 +122,17 @@ def test_an_invitation_may_leave_out_the_league_and_the_game_that_was_announced(
     (event,) = rig.of(InvitationAnswered)
     assert (event.league_id, event.game_type) == (LEAGUE, game)
     assert [one.requirement for one in deviations] == ["GAME_INVITATION.league_id", "GAME_INVITATION.game_type"]
+    assert Rig(profile="strict").enrolled().refusal_of(short) == "E003"
+
+
+@pytest.mark.requirement("DIALECT.told_otherwise")
+def test_a_round_may_leave_out_the_next_one() -> None:
+    rig = Rig(derived=False).enrolled()
+    short = {name: value for name, value in rig.round_completed().items() if name != "next_round_id"}
+    content, deviations = normalise(short, "ROUND_COMPLETED")
+    assert isinstance(rig.say(content), RoundCompletedAck)
+    assert [one.requirement for one in deviations] == ["ROUND_COMPLETED.next_round_id"]
+    assert normalise({**short, "next_round_id": None}, "ROUND_COMPLETED") == (content, ())
     assert Rig(profile="strict").enrolled().refusal_of(short) == "E003"
 
 

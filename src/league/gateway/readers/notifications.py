@@ -18,6 +18,7 @@ from league.protocol.versions import UNSAID
 GAME_OVER: Final = "GAME_OVER"
 STANDINGS: Final = "LEAGUE_STANDINGS_UPDATE"
 CALL: Final = "CHOOSE_PARITY_CALL"
+ROUND_COMPLETED: Final = "ROUND_COMPLETED"
 _UNFILLED: Final = {"opponent_id": "", "round_id": 0}
 _SEATS: Final = ("PLAYER_A", "PLAYER_B")
 GOES_WITHOUT_SAYING: Final = ("league_id", "game_type")
@@ -153,6 +154,14 @@ def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
     return {**whole, **row}
 
 
+def _round_completed(content: dict[str, Any]) -> Normalised:
+    """Read a round that names no next one, not even null, as the last that is known."""
+    if "next_round_id" in content:
+        return content, ()
+    content, deviations = _unsaid(content, ROUND_COMPLETED, ("next_round_id",))
+    return {**content, "next_round_id": None}, deviations
+
+
 KINDS: Final[Mapping[str, Callable[[dict[str, Any]], Normalised]]] = {
     GAME_OVER: _game_over,
     STANDINGS: _standings,
@@ -161,6 +170,6 @@ KINDS: Final[Mapping[str, Callable[[dict[str, Any]], Normalised]]] = {
     "GAME_MOVE_CALL": _as_it_is,
     "GAME_ERROR": _as_it_is,
     "ROUND_ANNOUNCEMENT": _as_it_is,
-    "ROUND_COMPLETED": _as_it_is,
+    ROUND_COMPLETED: _round_completed,
     "LEAGUE_COMPLETED": _as_it_is,
 }
