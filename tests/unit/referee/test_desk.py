@@ -10,6 +10,7 @@ from msgspec import structs
 from league import events as e
 from league.gateway.readers.foreign_reports import ReportInAllWords
 from league.machine import Failure, Operate, Ping, Pong, Refusal
+from league.protocol.message.exchanges import EXCHANGES, Role
 from league.protocol.message.messages import (
     ChooseParityCall,
     GameInvitation,
@@ -22,6 +23,7 @@ from league.protocol.message.messages import (
     StandingsUpdateAck,
 )
 from league.protocol.signing import tokens
+from league.referee.desk import ACKS
 from league.referee.referee_context import RefereeSettings
 from tests.support.referee_rig import (
     HERE,
@@ -324,6 +326,10 @@ def test_a_completed_round_and_standings_are_acknowledged() -> None:
     standings = {**rig.envelope("LEAGUE_STANDINGS_UPDATE"), **shared, "standings": []}
     assert isinstance(rig.request(standings), StandingsUpdateAck)
     assert code_of(rig.request({**completed, "auth_token": "tok_x"})) == "E012"
+
+
+def test_what_a_referee_acknowledges_reaches_it() -> None:
+    assert all(Role.REFEREE in EXCHANGES[kind].receivers for kind in ACKS)
 
 
 def test_what_is_not_for_referees_is_refused() -> None:

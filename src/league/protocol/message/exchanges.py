@@ -86,7 +86,8 @@ _ROWS = (
              Family.PLAYER_REGISTRATION, retries=UNTIL_ANSWERED, token=False),
     Exchange("ROUND_ANNOUNCEMENT", _LM, _MEMBERS, ("ROUND_ANNOUNCEMENT_ACK",), "notify_round",
              Family.NOTIFICATION, retries=RETRIED),
-    Exchange("LEAGUE_STANDINGS_UPDATE", _LM, _PL, ("STANDINGS_UPDATE_ACK",), "update_standings", Family.NOTIFICATION),
+    Exchange("LEAGUE_STANDINGS_UPDATE", _LM, _MEMBERS, ("STANDINGS_UPDATE_ACK",), "update_standings",
+             Family.NOTIFICATION),
     Exchange("ROUND_COMPLETED", _LM, _MEMBERS, ("ROUND_COMPLETED_ACK",), "notify_round_completed",
              Family.NOTIFICATION, retries=RETRIED),
     Exchange("LEAGUE_COMPLETED", _LM, _MEMBERS, ("LEAGUE_COMPLETED_ACK",), "notify_league_completed",
@@ -122,7 +123,6 @@ _SPEAKERS: Mapping[str, tuple[Role, ...]] = {
     "MATCH_RESULT_ACK": _LM,
     "MATCH_TROUBLE_RESPONSE": _LM,
     "DRAW_RESPONSE": _LM,
-    "STANDINGS_UPDATE_ACK": _PL,
     "GAME_OVER_ACK": _PL,
     "GAME_ERROR_ACK": _PL,
 }
