@@ -204,6 +204,9 @@ class CountingTransport:
     def is_closing(self) -> bool:
         return False
 
+    def is_reading(self) -> bool:
+        return True
+
     def can_write_eof(self) -> bool:
         return False
 
