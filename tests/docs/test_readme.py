@@ -40,7 +40,8 @@ def test_the_first_player_meets_the_one_that_looks_ahead(tmp_path: Path, capsys:
     file.write_text(source, encoding="utf-8")
     [options] = re.findall(r"league tournament --strategy (\S+) --game (\S+)`", PAGE)
     command = ["tournament", "--strategy", options[0].replace("./center.py", str(file)), "--game", options[1]]
-    assert main([*command, "--meetings", "1", "--json"]) == 0
+    # The better one does not win every match.
+    assert main([*command, "--meetings", "1", "--seed", "7", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["standings"][-1]["strategy"] == f"{file}:Center"
 
 
