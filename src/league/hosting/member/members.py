@@ -136,12 +136,12 @@ class MemberProcess:
         return 0
 
     async def _joins_as_guest(self, host: HostedAgent) -> bool:
-        """Wait a moment until a player is registered; True if its manager is third-party. Such managers give ids in the
-        order of registrations, and referees call P01 at the first port."""
+        """Wait a moment until a player is registered, unless something is in its way; True if its manager is
+        third-party. Such managers give ids in the order of registrations, and referees call P01 at the first port."""
         player = cast("Competitor", host.running.machine)
         with suppress(TimeoutError):
             async with asyncio.timeout(JOINED_S):
-                while not player.agent_id and player.rejected is None:
+                while not player.agent_id and player.rejected is None and not _obstacle(player, host.endpoint):
                     host.running.changed.clear()
                     await host.running.changed.wait()
         return bool(player.agent_id) and player.is_guest
